@@ -23,7 +23,7 @@ const WORKER = new URL(
 export interface LocalEmbedderSettings {
   modelPath: string;
   tokenizerPath: string;
-  /** Threads that each hold the model; as many as there are cores unless said otherwise. */
+  /** Threads that each hold the model (about 110 MB); one a core, at most four, unless said otherwise. */
   workers?: number;
   /** How many queries, and how many passages, may be under way; beyond it EmbedderBusy. */
   queueLimit?: number;
@@ -34,7 +34,7 @@ export interface LocalEmbedderSettings {
  * @throws EmbedderUnavailable when the model or its tokenizer can't be loaded
  */
 export async function createLocalEmbedder(settings: LocalEmbedderSettings): Promise<Embedder> {
-  const { modelPath, tokenizerPath, workers = availableParallelism(), queueLimit = 4_096 } = settings;
+  const { modelPath, tokenizerPath, workers = Math.min(availableParallelism(), 4), queueLimit = 4_096 } = settings;
   const workerData: WorkerSettings = { modelPath, tokenizerPath };
   const pool = await createWorkerPool<Task, Answer>({
     size: workers,

@@ -13,7 +13,7 @@ interface Job<Task, Result> {
 }
 
 interface Slot<Task, Result> {
-  worker: Worker;
+  worker?: Worker;
   state: 'starting' | 'ready' | 'failed';
   job?: Job<Task, Result> | undefined;
 }
@@ -46,34 +46,41 @@ export async function createWorkerPool<Task, Result>({ size, start }: { size: nu
       }
   }
 
-  function assign(slot: Slot<Task, Result>): void {
-    slot.job = next();
-    if (!slot.job) return;
-    slot.job.tries++;
-    slot.worker.postMessage(slot.job.task);
+  function dispatch(): void {
+    for (const slot of slots) {
+      if (slot.state !== 'ready' || slot.job) continue;
+      slot.job = next();
+      if (!slot.job) return;
+      slot.job.tries++;
+      slot.worker?.postMessage(slot.job.task);
+    }
   }
 
   function launch(slot: Slot<Task, Result>, started?: (error?: Error) => void): void {
     const worker = start();
     let cause: unknown;
-    Object.assign(slot, { worker, state: 'starting', job: undefined });
+    slot.worker = worker;
+    slot.state = 'starting';
     worker.on('message', (message: Message<Result>) => {
       if ('ready' in message) {
         slot.state = 'ready';
         started?.();
       } else if ('result' in message) slot.job?.resolve(message.result);
       else slot.job?.reject(new EmbedderUnavailable(message.error));
-      assign(slot);
+      slot.job = undefined;
+      dispatch();
     });
     worker.on('error', (error) => (cause = error));
     worker.on('exit', () => {
       if (closed) return;
       const { job, state } = slot;
       slot.state = 'failed';
+      slot.job = undefined;
       if (job && !job.signal?.aborted) {
         if (job.tries < 2) urgent.add(job);
         else job.reject(new EmbedderUnavailable('The embedding thread died twice over this text', { cause }));
       }
+      dispatch();
       if (state === 'ready') return launch(slot);
       if (started) return started(new EmbedderUnavailable('The embedding model could not be loaded', { cause }));
       if (slots.every((other) => other.state === 'failed')) rejectAll(cause);
@@ -94,10 +101,10 @@ export async function createWorkerPool<Task, Result>({ size, start }: { size: nu
     restarts.forEach(clearTimeout);
     rejectAll();
     for (const { job } of slots) job?.reject(new EmbedderUnavailable('The embedding model is not running'));
-    await Promise.all(slots.map(({ worker }) => worker.terminate()));
+    await Promise.all(slots.map(async ({ worker }) => worker?.terminate()));
   }
 
-  const slots = Array.from({ length: size }, () => ({}) as Slot<Task, Result>);
+  const slots = Array.from({ length: size }, (): Slot<Task, Result> => ({ state: 'starting' }));
   try {
     await Promise.all(slots.map((slot) => new Promise<void>((resolve, reject) => launch(slot, (error) => (error ? reject(error) : resolve())))));
   } catch (error) {
@@ -110,9 +117,9 @@ export async function createWorkerPool<Task, Result>({ size, start }: { size: nu
       return new Promise((resolve, reject) => {
         signal?.throwIfAborted();
         if (closed || slots.every(({ state }) => state === 'failed')) throw new EmbedderUnavailable('The embedding model is not running');
-        const queue = first ? urgent : patient;
         const abort = () => {
-          queue.delete(job);
+          urgent.delete(job);
+          patient.delete(job);
           job.reject(signal?.reason);
         };
         const settle =
@@ -123,9 +130,8 @@ export async function createWorkerPool<Task, Result>({ size, start }: { size: nu
           };
         const job: Job<Task, Result> = { task, signal, tries: 0, resolve: settle(resolve), reject: settle(reject) };
         signal?.addEventListener('abort', abort, { once: true });
-        queue.add(job);
-        const idle = slots.find((slot) => slot.state === 'ready' && !slot.job);
-        if (idle) assign(idle);
+        (first ? urgent : patient).add(job);
+        dispatch();
       });
     },
     alive: () => !closed && slots.some(({ state }) => state === 'ready'),

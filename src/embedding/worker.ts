@@ -34,7 +34,7 @@ async function run(tokens: number[]): Promise<Float32Array> {
   if (states?.type !== 'float32') throw new Error(`Expected float32 last_hidden_state, got ${states?.type}`);
   const values = states.data as Float32Array;
   const mean = new Float32Array(values.length / tokens.length);
-  for (const [at, value] of values.entries()) mean[at % mean.length]! += value / tokens.length;
+  for (let at = 0; at < values.length; at++) mean[at % mean.length]! += values[at]! / tokens.length;
   return mean;
 }
 
