@@ -52,8 +52,9 @@ export function findJava({ env, javaFolders }: SoftwarePlaces): Java[] {
 
 /** The `mvn` to run, or null when there is none. */
 export function findMaven({ env, mavenFolders }: SoftwarePlaces): string | null {
-  const homes = [env.MAVEN_HOME, env.M2_HOME, ...mavenFolders.flatMap(foldersLike)].filter((home) => home !== undefined && home !== '');
-  return [...onPath(env, 'mvn'), ...homes.map((home) => join(home, 'bin/mvn'))].find(isExecutable) ?? null;
+  const named = [env.MAVEN_HOME, env.M2_HOME].flatMap((home) => home || []);
+  const homes = [...named, ...mavenFolders.flatMap(foldersLike)].map((home) => join(home, 'bin/mvn'));
+  return [...onPath(env, 'mvn'), ...homes].find(isExecutable) ?? null;
 }
 
 /**

@@ -89,7 +89,7 @@ function serverFlags({ archive }: Home, { javaVersion }: Runtime, heap: string):
 /** The environment is a short one, because the service's own may hold keys of other services. */
 function javaEnvironment({ folder }: Home, { classPath }: Runtime): NodeJS.ProcessEnv {
   const kept = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'LD_LIBRARY_PATH'];
-  const inherited = kept.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
+  const inherited = Object.entries(process.env).filter(([name]) => kept.includes(name));
   return { ...Object.fromEntries(inherited), CLASSPATH: classPath, NEO4J_HOME: folder, NEO4J_CONF: folder };
 }
 
