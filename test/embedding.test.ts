@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { withCache } from '../src/embedding/cache.ts';
 import { calibrate, knownCalibrations, measureBands, measureCalibration, quantile } from '../src/embedding/calibration.ts';
 import type { Embedder, PassageVector } from '../src/embedding/embedder.ts';
@@ -10,6 +10,9 @@ import type { LocalEmbedderSettings } from '../src/embedding/local.ts';
 import { createLocalEmbedder } from '../src/embedding/local.ts';
 import { probes } from '../src/embedding/probes.ts';
 import { readInWindows } from '../src/embedding/windows.ts';
+
+// The model needs four seconds for the longest texts on two busy cores.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 function modelFolder(): string {
   const runtime = join(import.meta.dirname, '..', '.data', 'runtime');
@@ -181,6 +184,7 @@ describe('the queue', () => {
 
 describe('a thread that dies', () => {
   const threads: Worker[] = [];
+  const die = (thread: Worker) => thread.postMessage({ leave: true });
   const remember = (worker: Worker) => void threads.push(worker);
   let embedder: Embedder;
 
@@ -195,7 +199,7 @@ describe('a thread that dies', () => {
     embedder = await startModel({ workers: 2 });
     const before = await passage(embedder, 'Crate number 3');
     const texts = Array.from({ length: 20 }, (_, n) => passage(embedder, `Crate number ${n}`));
-    await Promise.all(threads.map((thread) => thread.terminate()));
+    for (const thread of threads) die(thread);
     const vectors = await Promise.all(texts);
     expect(cosine(before, vectors[3]!)).toBeGreaterThan(0.999_999);
     expect([embedder.status(), threads.length]).toEqual(['ok', 4]);
@@ -203,11 +207,10 @@ describe('a thread that dies', () => {
 
   test('twice over the same text fails that text alone', async () => {
     embedder = await startModel({ workers: 1 });
-    const kill = (worker: Worker) => void worker.once('message', () => void worker.terminate());
-    process.once('worker', kill);
+    process.once('worker', die);
     const deadly = embedder.embedPassage(filler(2_000), {});
     const next = embedder.embedPassage('Crate number 4', {});
-    await threads[0]!.terminate();
+    die(threads[0]!);
     await expect(deadly).rejects.toBeInstanceOf(EmbedderUnavailable);
     await expect(next).resolves.toBeDefined();
   });

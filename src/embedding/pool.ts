@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import { EmbedderUnavailable } from './embedder.ts';
 
-/** What a thread sends: `ready` once, then one of the others for each task. */
+/** What a thread sends: `ready` once, then one of the others for each task. It is sent tasks, and `{ leave: true }` when it shall end. */
 type Message<Result> = { ready: true } | { result: Result } | { error: string };
 
 interface Job<Task, Result> {
@@ -92,6 +92,15 @@ export async function createWorkerPool<Task, Result>({ size, start }: { size: nu
     });
   }
 
+  /** Never `terminate()`: stopped within the native code of the model, a thread takes the whole process along. */
+  function leave(worker: Worker): Promise<void> {
+    return new Promise((resolve) => {
+      if (worker.threadId === -1) return resolve();
+      worker.once('exit', () => resolve());
+      worker.postMessage({ leave: true });
+    });
+  }
+
   function rejectAll(cause?: unknown): void {
     for (let job = next(); job; job = next()) job.reject(new EmbedderUnavailable('The embedding model is not running', { cause }));
   }
@@ -101,7 +110,7 @@ export async function createWorkerPool<Task, Result>({ size, start }: { size: nu
     restarts.forEach(clearTimeout);
     rejectAll();
     for (const { job } of slots) job?.reject(new EmbedderUnavailable('The embedding model is not running'));
-    await Promise.all(slots.map(async ({ worker }) => worker?.terminate()));
+    await Promise.all(slots.flatMap(({ worker }) => (worker ? [leave(worker)] : [])));
   }
 
   const slots = Array.from({ length: size }, (): Slot<Task, Result> => ({ state: 'starting' }));

@@ -45,8 +45,9 @@ async function answer(task: Task): Promise<Answer> {
   return whole && more.length === 0 ? { vector: await run(whole) } : { windows, cut };
 }
 
-parentPort!.on('message', (task: Task) => {
-  answer(task).then(
+parentPort!.on('message', (message: Task | { leave: true }) => {
+  if ('leave' in message) return parentPort!.close();
+  answer(message).then(
     (result) => parentPort!.postMessage({ result }),
     (error: unknown) => parentPort!.postMessage({ error: String(error) }),
   );
