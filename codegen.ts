@@ -1,0 +1,37 @@
+import type { CodegenConfig } from '@graphql-codegen/cli';
+
+const scalars = {
+  DateTime: { input: 'Date | string', output: 'Date' },
+  JSONObject: { input: 'Record<string, unknown>', output: 'Record<string, unknown>' },
+};
+
+const config: CodegenConfig = {
+  schema: 'schema/*.graphql',
+  generates: {
+    'src/generated/resolvers.ts': {
+      plugins: ['typescript', 'typescript-resolvers'],
+      config: {
+        contextType: '../context.ts#Context',
+        mappers: {
+          Memory: '../modules/memory/model.ts#Memory as MemoryModel',
+          MemoryConnection: '../modules/memory/service.ts#MemoryPage',
+          StoreMemoryPayload: '../modules/memory/service.ts#StoreResult',
+          UpdateMemoryPayload: '../modules/memory/service.ts#UpdateResult',
+          SearchMemoriesPayload: '../modules/recall/service.ts#Hits',
+          SearchHit: '../modules/recall/service.ts#Hit',
+        },
+        scalars,
+        enumsAsTypes: true,
+        useTypeImports: true,
+        optionalResolveType: true,
+        defaultScalarType: 'unknown',
+      },
+    },
+    'src/generated/operations.ts': {
+      documents: 'src/rest/operations/*.graphql',
+      plugins: ['typescript-operations', 'typed-document-node'],
+      config: { scalars, enumsAsTypes: true, useTypeImports: true, skipTypename: true, optimizeDocumentNode: true },
+    },
+  },
+};
+export default config;

@@ -1,0 +1,44 @@
+import type { FastifyBaseLogger } from 'fastify';
+import { type Deadline, deadlineIn } from '../deadline.ts';
+import type { RecallCounter } from '../modules/recall/recall-counter.ts';
+
+export interface BackgroundDependencies {
+  readonly sweep: { sweep(request: { now: number; commitsBefore: number; limit: number }, deadline: Deadline): Promise<number> };
+  readonly counter: RecallCounter;
+  readonly now: () => number;
+  readonly logger: Pick<FastifyBaseLogger, 'warn'>;
+}
+
+const SWEEP_EVERY = 60_000;
+const FLUSH_EVERY = 5_000;
+/** A write's record is needed only as long as its transaction may be repeated, which is seconds. */
+const COMMITS_KEPT = 3_600_000;
+const SWEPT_AT_ONCE = 1_000;
+
+/** Work that no request waits for: erasing what has expired, and writing the counts of recalls. */
+export function startBackground({ sweep, counter, now, logger }: BackgroundDependencies): { stop(): Promise<void> } {
+  let stopping = false;
+  const tasks = [
+    every(FLUSH_EVERY, 'counting recalls', () => counter.flush()),
+    every(SWEEP_EVERY, 'erasing expired memories', async () => {
+      while (!stopping && (await sweep.sweep({ now: now(), commitsBefore: Date.now() - COMMITS_KEPT, limit: SWEPT_AT_ONCE }, deadlineIn(30_000))) === SWEPT_AT_ONCE);
+    }),
+  ];
+
+  function every(milliseconds: number, title: string, work: () => Promise<void>) {
+    let running = Promise.resolve();
+    const attempt = () => work().catch((error: unknown) => logger.warn({ err: error }, `${title} failed; it is tried again later`));
+    const timer = setInterval(() => (running = running.then(attempt)), milliseconds);
+    timer.unref();
+    return { timer, running: () => running };
+  }
+
+  return {
+    async stop() {
+      stopping = true;
+      for (const { timer } of tasks) clearInterval(timer);
+      await Promise.all(tasks.map(({ running }) => running()));
+      await counter.flush().catch((error: unknown) => logger.warn({ err: error }, 'counting recalls failed at shutdown'));
+    },
+  };
+}

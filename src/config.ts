@@ -1,0 +1,114 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { loadEnvFile } from 'node:process';
+import { z } from 'zod';
+import { isApiKey } from './modules/access/key.ts';
+
+const DURATION_UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+const duration = z.string().transform((text, issue) => {
+  const match = /^(\d{1,9})(s|m|h|d)$/.exec(text);
+  if (match) return Number(match[1]) * DURATION_UNITS[match[2] as keyof typeof DURATION_UNITS];
+  issue.addIssue({ code: 'custom', message: 'must be a whole number with a unit s, m, h or d, such as 24h' });
+  return z.NEVER;
+});
+const flag = z.enum(['true', 'false'], { error: 'must be true or false' }).transform((text) => text === 'true');
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean),
+);
+const wholeNumber = (minimum: number, maximum: number) => {
+  const error = `must be a whole number from ${minimum} to ${maximum}`;
+  return z.string().regex(/^\d+$/, { error }).transform(Number).pipe(z.number().min(minimum, { error }).max(maximum, { error }));
+};
+
+const Environment = z
+  .object({
+    PORT: wholeNumber(0, 65_535).default(8080),
+    HOST: z.string().min(1).default('127.0.0.1'),
+    DATA_DIR: z.string().min(1).default('.data'),
+    RUNTIME_DIR: z.string().min(1).optional(),
+    NEO4J_URI: z
+      .string()
+      .regex(/^(neo4j|bolt)(\+s|\+ssc)?:\/\/\S+$/, { error: 'must be a Neo4j address such as neo4j://host:7687 or neo4j+s://host' })
+      .optional(),
+    NEO4J_USERNAME: z.string().min(1).default('neo4j'),
+    NEO4J_PASSWORD: z.string().min(1).optional(),
+    NEO4J_DATABASE: z.string().min(1).default('neo4j'),
+    NEO4J_HEAP: z
+      .string()
+      .regex(/^\d+[mg]$/i, { error: 'must be a JVM memory size such as 512m or 2g' })
+      .default('512m'),
+    BOOTSTRAP_API_KEY: z
+      .string()
+      .refine(isApiKey, { error: 'must be a key of this service: mem_, 32 letters or digits, and 6 of checksum (`npm run keys -- generate` makes one)' })
+      .optional(),
+    SESSION_TTL: duration.default(24 * DURATION_UNITS.h),
+    REQUEST_TIMEOUT: duration.default(10 * DURATION_UNITS.s),
+    LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+    TRUST_PROXY: z
+      .union([flag, list])
+      .default(false)
+      .describe('true, or the addresses of the proxies in front'),
+    CORS_ORIGINS: list.default([]),
+    INTROSPECTION: flag.default(true),
+  })
+  .superRefine((values, issue) => {
+    if (values.NEO4J_URI && !values.NEO4J_PASSWORD) issue.addIssue({ code: 'custom', path: ['NEO4J_PASSWORD'], message: 'is required with NEO4J_URI' });
+  });
+
+/** The configuration; times in milliseconds, paths absolute. */
+export interface Config {
+  readonly port: number;
+  readonly host: string;
+  readonly dataDir: string;
+  readonly runtimeDir: string;
+  /** A Neo4j that is already there; absent, the service runs one of its own in `dataDir`. */
+  readonly neo4j: { readonly uri: string; readonly username: string; readonly password: string } | undefined;
+  readonly neo4jDatabase: string;
+  readonly neo4jHeap: string;
+  readonly bootstrapApiKey: string | undefined;
+  readonly sessionTtl: number;
+  readonly requestTimeout: number;
+  readonly logLevel: z.output<typeof Environment>['LOG_LEVEL'];
+  readonly trustProxy: boolean | string[];
+  readonly corsOrigins: readonly string[];
+  readonly introspection: boolean;
+}
+
+/** Every mistake of the configuration, one a line. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/** Reads `.env` (when there is one) and the environment. Throws a ConfigError that lists all problems at once. */
+export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config {
+  if (environment === process.env && existsSync('.env')) loadEnvFile('.env');
+  // An empty variable means "not set": Compose and CI systems pass those.
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const parsed = Environment.safeParse(given);
+  if (!parsed.success) {
+    const lines = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
+    throw new ConfigError(`The configuration has ${lines.length === 1 ? 'a mistake' : `${lines.length} mistakes`}:\n${lines.join('\n')}`);
+  }
+  const values = parsed.data;
+  const dataDir = resolve(values.DATA_DIR);
+  return Object.freeze({
+    port: values.PORT,
+    host: values.HOST,
+    dataDir,
+    runtimeDir: values.RUNTIME_DIR ? resolve(values.RUNTIME_DIR) : join(dataDir, 'runtime'),
+    neo4j: values.NEO4J_URI ? { uri: values.NEO4J_URI, username: values.NEO4J_USERNAME, password: values.NEO4J_PASSWORD ?? '' } : undefined,
+    neo4jDatabase: values.NEO4J_DATABASE,
+    neo4jHeap: values.NEO4J_HEAP,
+    bootstrapApiKey: values.BOOTSTRAP_API_KEY,
+    sessionTtl: values.SESSION_TTL,
+    requestTimeout: values.REQUEST_TIMEOUT,
+    logLevel: values.LOG_LEVEL,
+    trustProxy: values.TRUST_PROXY,
+    corsOrigins: values.CORS_ORIGINS,
+    introspection: values.INTROSPECTION,
+  });
+}

@@ -1,0 +1,609 @@
+import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
+import type { Memory as MemoryModel } from '../modules/memory/model.ts';
+import type { MemoryPage, StoreResult, UpdateResult } from '../modules/memory/service.ts';
+import type { Hits, Hit } from '../modules/recall/service.ts';
+import type { Context } from '../context.ts';
+export type Maybe<T> = T | null;
+export type InputMaybe<T> = Maybe<T>;
+export type Omit<T, K extends keyof T> = Pick<T, Exclude<keyof T, K>>;
+export type RequireFields<T, K extends keyof T> = Omit<T, K> & { [P in K]-?: NonNullable<T[P]> };
+/** All built-in and custom scalars, mapped to their actual values */
+export type Scalars = {
+  ID: { input: string; output: string; }
+  String: { input: string; output: string; }
+  Boolean: { input: boolean; output: boolean; }
+  Int: { input: number; output: number; }
+  Float: { input: number; output: number; }
+  /** A time: ISO 8601 with an offset; given back in UTC with milliseconds. */
+  DateTime: { input: Date | string; output: Date; }
+  /** Any JSON object. */
+  JSONObject: { input: Record<string, unknown>; output: Record<string, unknown>; }
+};
+
+/** The state of one part. */
+export type CheckState =
+  /** It does not answer. */
+  | 'DOWN'
+  /** It is not configured, and not needed. */
+  | 'OFF'
+  /** It answers. */
+  | 'OK';
+
+/** What became of a delete. */
+export type DeleteMemoryPayload = {
+  __typename?: 'DeleteMemoryPayload';
+  /** Always true; a memory that is not there is an error. */
+  deleted: Scalars['Boolean']['output'];
+  /** The id that the memory had. */
+  id: Scalars['ID']['output'];
+};
+
+/** How the service is. */
+export type Health = {
+  __typename?: 'Health';
+  /** The state of each part. */
+  checks: HealthChecks;
+  /** Whether all is well or something is missing. */
+  status: HealthStatus;
+  /** Whole seconds since it started. */
+  uptimeSeconds: Scalars['Int']['output'];
+  /** The service's version. */
+  version: Scalars['String']['output'];
+};
+
+/** The state of each part. */
+export type HealthChecks = {
+  __typename?: 'HealthChecks';
+  /** Redis. */
+  cache: CheckState;
+  /** Neo4j. */
+  database: CheckState;
+  /** The embedding model. */
+  embedding: CheckState;
+};
+
+/** Whether all is well or something is missing. */
+export type HealthStatus =
+  /** Something is away; see the checks. */
+  | 'DEGRADED'
+  /** Everything works. */
+  | 'OK';
+
+/** A text that an agent remembers, with what is needed to find and judge it again. */
+export type Memory = {
+  __typename?: 'Memory';
+  /** Hidden from search, lists, graph and profile. */
+  archived: Scalars['Boolean']['output'];
+  /** The text. */
+  content: Scalars['String']['output'];
+  /** When it was stored. */
+  createdAt: Scalars['DateTime']['output'];
+  /** When it is forgotten; null for never. */
+  expiresAt?: Maybe<Scalars['DateTime']['output']>;
+  /** UUID, version 7. */
+  id: Scalars['ID']['output'];
+  /** Arbitrary data; an empty object when none was given. */
+  metadata: Scalars['JSONObject']['output'];
+  /** When it was said or happened. */
+  occurredAt: Scalars['DateTime']['output'];
+  /** How much the memory matters by itself, 0–1: 0.4 tier + 0.25 specificity + 0.2 how often recalled + 0.15 recency. */
+  salience: Scalars['Float']['output'];
+  /** What was said together has the same session. */
+  sessionId?: Maybe<Scalars['String']['output']>;
+  /** The memories that this one was derived from. */
+  sourceIds: Array<Scalars['ID']['output']>;
+  /** Words to filter by, in the order in which they were given. */
+  tags: Array<Scalars['String']['output']>;
+  /** 0 pinned, 1 session, 2 semantic, 3 organization. */
+  tier: Scalars['Int']['output'];
+  /** fact, preference, context or a word of your own. */
+  type: Scalars['String']['output'];
+  /** When it was last changed. */
+  updatedAt: Scalars['DateTime']['output'];
+  /** The user it belongs to; null when it belongs to the account as a whole. */
+  userId?: Maybe<Scalars['String']['output']>;
+  /** 1 when stored, raised by every change. */
+  version: Scalars['Int']['output'];
+};
+
+/** A page of memories. */
+export type MemoryConnection = {
+  __typename?: 'MemoryConnection';
+  /** The memories with their cursors. */
+  edges: Array<MemoryEdge>;
+  /** The memories alone. */
+  nodes: Array<Memory>;
+  /** Where the page lies. */
+  pageInfo: PageInfo;
+  /** How many memories the whole list has; counted only when asked for. */
+  totalCount: Scalars['Int']['output'];
+};
+
+/** One memory of a list. */
+export type MemoryEdge = {
+  __typename?: 'MemoryEdge';
+  /** Names this place in the list, for `after`. */
+  cursor: Scalars['String']['output'];
+  /** The memory. */
+  node: Memory;
+};
+
+/** Which memories a list or a search speaks of; all that is given must fit. */
+export type MemoryFilter = {
+  /** True: only archived memories. Default: only those that are not. */
+  archived?: InputMaybe<Scalars['Boolean']['input']>;
+  /** Stored after this time. */
+  createdAfter?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Stored before this time. */
+  createdBefore?: InputMaybe<Scalars['DateTime']['input']>;
+  /** What was said in this session. */
+  sessionId?: InputMaybe<Scalars['String']['input']>;
+  /** All of these tags. */
+  tags?: InputMaybe<Array<Scalars['String']['input']>>;
+  /** Any of these tiers, 0–3. */
+  tiers?: InputMaybe<Array<Scalars['Int']['input']>>;
+  /** This type. */
+  type?: InputMaybe<Scalars['String']['input']>;
+  /** That user's memories and the account's shared ones (no user, tier 3). Without it: the whole account. */
+  userId?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** The order of a list, by time of storing. */
+export type MemorySort =
+  /** Oldest first. */
+  | 'OLDEST'
+  /** Newest first. */
+  | 'RECENT';
+
+/** What can be changed. Each mutation is committed when its answer arrives. */
+export type Mutation = {
+  __typename?: 'Mutation';
+  /** Erases a memory and everything kept of it. */
+  deleteMemory: DeleteMemoryPayload;
+  /** Stores a memory. It can be found the moment this answers. */
+  storeMemory: StoreMemoryPayload;
+  /** Changes a memory. Concurrent updates are merged one after the other; none is lost. */
+  updateMemory: UpdateMemoryPayload;
+};
+
+
+/** What can be changed. Each mutation is committed when its answer arrives. */
+export type MutationDeleteMemoryArgs = {
+  id: Scalars['ID']['input'];
+  userId?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be changed. Each mutation is committed when its answer arrives. */
+export type MutationStoreMemoryArgs = {
+  input: StoreMemoryInput;
+};
+
+
+/** What can be changed. Each mutation is committed when its answer arrives. */
+export type MutationUpdateMemoryArgs = {
+  id: Scalars['ID']['input'];
+  input: UpdateMemoryInput;
+  userId?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** Where a page of a list lies. */
+export type PageInfo = {
+  __typename?: 'PageInfo';
+  /** Cursor of the last item, for `after`; null on an empty page. */
+  endCursor?: Maybe<Scalars['String']['output']>;
+  /** Whether the list goes on after this page. */
+  hasNextPage: Scalars['Boolean']['output'];
+  /** Whether there is something before this page; lists are read forward, so this is true after a cursor or an offset. */
+  hasPreviousPage: Scalars['Boolean']['output'];
+  /** Cursor of the first item; null on an empty page. */
+  startCursor?: Maybe<Scalars['String']['output']>;
+};
+
+/** What can be asked. Every operation needs a key, and sees only that key's account. */
+export type Query = {
+  __typename?: 'Query';
+  /** How the service is; any key may ask. */
+  health: Health;
+  /** Memories by time of storing, a page at a time. */
+  memories: MemoryConnection;
+  /** One memory, archived or not; null when there is none that you can see. */
+  memory?: Maybe<Memory>;
+  /** Finds memories by meaning and by words. */
+  searchMemories: SearchMemoriesPayload;
+};
+
+
+/** What can be asked. Every operation needs a key, and sees only that key's account. */
+export type QueryMemoriesArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<MemoryFilter>;
+  first?: Scalars['Int']['input'];
+  offset?: InputMaybe<Scalars['Int']['input']>;
+  sort?: MemorySort;
+};
+
+
+/** What can be asked. Every operation needs a key, and sees only that key's account. */
+export type QueryMemoryArgs = {
+  id: Scalars['ID']['input'];
+  userId?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be asked. Every operation needs a key, and sees only that key's account. */
+export type QuerySearchMemoriesArgs = {
+  filter?: InputMaybe<MemoryFilter>;
+  first?: Scalars['Int']['input'];
+  minScore?: InputMaybe<Scalars['Float']['input']>;
+  query: Scalars['String']['input'];
+};
+
+/** The parts of a score: score = r + 0.5·(w − 1)·r·(1 − r) with r the relevance and w the tier's weight. */
+export type ScoreExplanation = {
+  __typename?: 'ScoreExplanation';
+  /** The cosine between query and memory that `semantic` stands on, −1 to 1. */
+  cosine?: Maybe<Scalars['Float']['output']>;
+  /** How much of the query's words the memory has, weighted by their rarity, 0–1. */
+  lexical: Scalars['Float']['output'];
+  /** r: the fusion of the parts below, 0–1. */
+  relevance: Scalars['Float']['output'];
+  /** Nearness of meaning, 0–1, calibrated for the embedding model; null when the memory has no embedding. */
+  semantic?: Maybe<Scalars['Float']['output']>;
+  /** The memory's text was longer than what is embedded, so its end does not count for `semantic`. */
+  textCut: Scalars['Boolean']['output'];
+  /** w: 1.5, 1.2, 1.0 and 1.1 for tiers 0 to 3. */
+  tierWeight: Scalars['Float']['output'];
+};
+
+/** A memory that was found, and how well it fits. */
+export type SearchHit = {
+  __typename?: 'SearchHit';
+  /** How the score came about. */
+  explanation: ScoreExplanation;
+  /** The memory. */
+  memory: Memory;
+  /** How much the memory matters by itself, 0–1. */
+  salience: Scalars['Float']['output'];
+  /** How well it fits the query, 0–1: about 1 for the same text, 0.8 and more for a paraphrase, around 0.5 for the same topic, below 0.3 for something unrelated. */
+  score: Scalars['Float']['output'];
+};
+
+/** What a search found. */
+export type SearchMemoriesPayload = {
+  __typename?: 'SearchMemoriesPayload';
+  /** How many hits there are. */
+  count: Scalars['Int']['output'];
+  /** The hits, best first. */
+  hits: Array<SearchHit>;
+};
+
+/** A memory to store. */
+export type StoreMemoryInput = {
+  /** The text, 1–50,000 characters; white space around it is dropped. */
+  content: Scalars['String']['input'];
+  /** When it is forgotten; tier 1 gets the time of storing plus 24 hours (SESSION_TTL) by default. */
+  expiresAt?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Any JSON object up to 16 KiB and 8 levels. */
+  metadata?: InputMaybe<Scalars['JSONObject']['input']>;
+  /** When it was said or happened; default the time of storing. */
+  occurredAt?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Groups and orders what was said together, 1–256 characters. */
+  sessionId?: InputMaybe<Scalars['String']['input']>;
+  /** At most 100 ids of memories that this one was derived from; each must be visible to the caller. */
+  sourceIds?: InputMaybe<Array<Scalars['ID']['input']>>;
+  /** At most 50 words to filter by, 1–100 characters each; duplicates are dropped. */
+  tags?: InputMaybe<Array<Scalars['String']['input']>>;
+  /** 0 pinned, 1 session, 2 semantic (default), 3 organization. */
+  tier?: InputMaybe<Scalars['Int']['input']>;
+  /** fact (default), preference, context or a word of your own, 1–64 characters. */
+  type?: InputMaybe<Scalars['String']['input']>;
+  /** The user it belongs to, 1–256 characters; without one it belongs to the account as a whole. */
+  userId?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** What became of a store. */
+export type StoreMemoryPayload = {
+  __typename?: 'StoreMemoryPayload';
+  /** The opposite of stored. */
+  duplicate: Scalars['Boolean']['output'];
+  /** The memory's id; of the existing one when it was a duplicate. */
+  id: Scalars['ID']['output'];
+  /** The memory. */
+  memory?: Maybe<Memory>;
+  /** True when it was stored now; false when the same content was there already in the same account, user, tier and session. */
+  stored: Scalars['Boolean']['output'];
+};
+
+/** What to change of a memory; at least one field. */
+export type UpdateMemoryInput = {
+  /** True hides it from search, lists, graph and profile until false. */
+  archived?: InputMaybe<Scalars['Boolean']['input']>;
+  /** A new text, embedded anew. */
+  content?: InputMaybe<Scalars['String']['input']>;
+  /** When it is forgotten; null clears it. */
+  expiresAt?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Merged into the metadata; a null deletes its key. */
+  metadata?: InputMaybe<Scalars['JSONObject']['input']>;
+  /** Replaces all tags. */
+  tags?: InputMaybe<Array<Scalars['String']['input']>>;
+  /** 0–3. Leaving tier 1 clears a defaulted expiry, entering it sets one. */
+  tier?: InputMaybe<Scalars['Int']['input']>;
+  /** A new type. */
+  type?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** What became of an update. */
+export type UpdateMemoryPayload = {
+  __typename?: 'UpdateMemoryPayload';
+  /** The memory's id. */
+  id: Scalars['ID']['output'];
+  /** The memory as it is now. */
+  memory?: Maybe<Memory>;
+  /** False when the update changes nothing; then the version stays. */
+  updated: Scalars['Boolean']['output'];
+  /** The version that the memory has now. */
+  version: Scalars['Int']['output'];
+};
+
+
+
+export type ResolverTypeWrapper<T> = Promise<T> | T;
+
+
+export type ResolverWithResolve<TResult, TParent, TContext, TArgs> = {
+  resolve: ResolverFn<TResult, TParent, TContext, TArgs>;
+};
+export type Resolver<TResult, TParent = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>, TArgs = Record<PropertyKey, never>> = ResolverFn<TResult, TParent, TContext, TArgs> | ResolverWithResolve<TResult, TParent, TContext, TArgs>;
+
+export type ResolverFn<TResult, TParent, TContext, TArgs> = (
+  parent: TParent,
+  args: TArgs,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => Promise<TResult> | TResult;
+
+export type SubscriptionSubscribeFn<TResult, TParent, TContext, TArgs> = (
+  parent: TParent,
+  args: TArgs,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => AsyncIterable<TResult> | Promise<AsyncIterable<TResult>>;
+
+export type SubscriptionResolveFn<TResult, TParent, TContext, TArgs> = (
+  parent: TParent,
+  args: TArgs,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => TResult | Promise<TResult>;
+
+export interface SubscriptionSubscriberObject<TResult, TKey extends string, TParent, TContext, TArgs> {
+  subscribe: SubscriptionSubscribeFn<{ [key in TKey]: TResult }, TParent, TContext, TArgs>;
+  resolve?: SubscriptionResolveFn<TResult, { [key in TKey]: TResult }, TContext, TArgs>;
+}
+
+export interface SubscriptionResolverObject<TResult, TParent, TContext, TArgs> {
+  subscribe: SubscriptionSubscribeFn<any, TParent, TContext, TArgs>;
+  resolve: SubscriptionResolveFn<TResult, any, TContext, TArgs>;
+}
+
+export type SubscriptionObject<TResult, TKey extends string, TParent, TContext, TArgs> =
+  | SubscriptionSubscriberObject<TResult, TKey, TParent, TContext, TArgs>
+  | SubscriptionResolverObject<TResult, TParent, TContext, TArgs>;
+
+export type SubscriptionResolver<TResult, TKey extends string, TParent = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>, TArgs = Record<PropertyKey, never>> =
+  | ((...args: any[]) => SubscriptionObject<TResult, TKey, TParent, TContext, TArgs>)
+  | SubscriptionObject<TResult, TKey, TParent, TContext, TArgs>;
+
+export type TypeResolveFn<TTypes, TParent = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>> = (
+  parent: TParent,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => Maybe<TTypes> | Promise<Maybe<TTypes>>;
+
+export type IsTypeOfResolverFn<T = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>> = (obj: T, context: TContext, info: GraphQLResolveInfo) => boolean | Promise<boolean>;
+
+export type NextResolverFn<T> = () => Promise<T>;
+
+export type DirectiveResolverFn<TResult = Record<PropertyKey, never>, TParent = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>, TArgs = Record<PropertyKey, never>> = (
+  next: NextResolverFn<TResult>,
+  parent: TParent,
+  args: TArgs,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => TResult | Promise<TResult>;
+
+
+
+
+
+/** Mapping between all available schema types and the resolvers types */
+export type ResolversTypes = {
+  Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
+  CheckState: CheckState;
+  DateTime: ResolverTypeWrapper<Scalars['DateTime']['output']>;
+  DeleteMemoryPayload: ResolverTypeWrapper<DeleteMemoryPayload>;
+  Float: ResolverTypeWrapper<Scalars['Float']['output']>;
+  Health: ResolverTypeWrapper<Health>;
+  HealthChecks: ResolverTypeWrapper<HealthChecks>;
+  HealthStatus: HealthStatus;
+  ID: ResolverTypeWrapper<Scalars['ID']['output']>;
+  Int: ResolverTypeWrapper<Scalars['Int']['output']>;
+  JSONObject: ResolverTypeWrapper<Scalars['JSONObject']['output']>;
+  Memory: ResolverTypeWrapper<MemoryModel>;
+  MemoryConnection: ResolverTypeWrapper<MemoryPage>;
+  MemoryEdge: ResolverTypeWrapper<Omit<MemoryEdge, 'node'> & { node: ResolversTypes['Memory'] }>;
+  MemoryFilter: MemoryFilter;
+  MemorySort: MemorySort;
+  Mutation: ResolverTypeWrapper<Record<PropertyKey, never>>;
+  PageInfo: ResolverTypeWrapper<PageInfo>;
+  Query: ResolverTypeWrapper<Record<PropertyKey, never>>;
+  ScoreExplanation: ResolverTypeWrapper<ScoreExplanation>;
+  SearchHit: ResolverTypeWrapper<Hit>;
+  SearchMemoriesPayload: ResolverTypeWrapper<Hits>;
+  StoreMemoryInput: StoreMemoryInput;
+  StoreMemoryPayload: ResolverTypeWrapper<StoreResult>;
+  String: ResolverTypeWrapper<Scalars['String']['output']>;
+  UpdateMemoryInput: UpdateMemoryInput;
+  UpdateMemoryPayload: ResolverTypeWrapper<UpdateResult>;
+};
+
+/** Mapping between all available schema types and the resolvers parents */
+export type ResolversParentTypes = {
+  Boolean: Scalars['Boolean']['output'];
+  DateTime: Scalars['DateTime']['output'];
+  DeleteMemoryPayload: DeleteMemoryPayload;
+  Float: Scalars['Float']['output'];
+  Health: Health;
+  HealthChecks: HealthChecks;
+  ID: Scalars['ID']['output'];
+  Int: Scalars['Int']['output'];
+  JSONObject: Scalars['JSONObject']['output'];
+  Memory: MemoryModel;
+  MemoryConnection: MemoryPage;
+  MemoryEdge: Omit<MemoryEdge, 'node'> & { node: ResolversParentTypes['Memory'] };
+  MemoryFilter: MemoryFilter;
+  Mutation: Record<PropertyKey, never>;
+  PageInfo: PageInfo;
+  Query: Record<PropertyKey, never>;
+  ScoreExplanation: ScoreExplanation;
+  SearchHit: Hit;
+  SearchMemoriesPayload: Hits;
+  StoreMemoryInput: StoreMemoryInput;
+  StoreMemoryPayload: StoreResult;
+  String: Scalars['String']['output'];
+  UpdateMemoryInput: UpdateMemoryInput;
+  UpdateMemoryPayload: UpdateResult;
+};
+
+export interface DateTimeScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes['DateTime'], any> {
+  name: 'DateTime';
+}
+
+export type DeleteMemoryPayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['DeleteMemoryPayload'] = ResolversParentTypes['DeleteMemoryPayload']> = {
+  deleted?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+};
+
+export type HealthResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Health'] = ResolversParentTypes['Health']> = {
+  checks?: Resolver<ResolversTypes['HealthChecks'], ParentType, ContextType>;
+  status?: Resolver<ResolversTypes['HealthStatus'], ParentType, ContextType>;
+  uptimeSeconds?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  version?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type HealthChecksResolvers<ContextType = Context, ParentType extends ResolversParentTypes['HealthChecks'] = ResolversParentTypes['HealthChecks']> = {
+  cache?: Resolver<ResolversTypes['CheckState'], ParentType, ContextType>;
+  database?: Resolver<ResolversTypes['CheckState'], ParentType, ContextType>;
+  embedding?: Resolver<ResolversTypes['CheckState'], ParentType, ContextType>;
+};
+
+export interface JsonObjectScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes['JSONObject'], any> {
+  name: 'JSONObject';
+}
+
+export type MemoryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Memory'] = ResolversParentTypes['Memory']> = {
+  archived?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  content?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  expiresAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  metadata?: Resolver<ResolversTypes['JSONObject'], ParentType, ContextType>;
+  occurredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  salience?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  sessionId?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  sourceIds?: Resolver<Array<ResolversTypes['ID']>, ParentType, ContextType>;
+  tags?: Resolver<Array<ResolversTypes['String']>, ParentType, ContextType>;
+  tier?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  type?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  userId?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+};
+
+export type MemoryConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['MemoryConnection'] = ResolversParentTypes['MemoryConnection']> = {
+  edges?: Resolver<Array<ResolversTypes['MemoryEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<Array<ResolversTypes['Memory']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+};
+
+export type MemoryEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['MemoryEdge'] = ResolversParentTypes['MemoryEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Memory'], ParentType, ContextType>;
+};
+
+export type MutationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
+  deleteMemory?: Resolver<ResolversTypes['DeleteMemoryPayload'], ParentType, ContextType, RequireFields<MutationDeleteMemoryArgs, 'id'>>;
+  storeMemory?: Resolver<ResolversTypes['StoreMemoryPayload'], ParentType, ContextType, RequireFields<MutationStoreMemoryArgs, 'input'>>;
+  updateMemory?: Resolver<ResolversTypes['UpdateMemoryPayload'], ParentType, ContextType, RequireFields<MutationUpdateMemoryArgs, 'id' | 'input'>>;
+};
+
+export type PageInfoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PageInfo'] = ResolversParentTypes['PageInfo']> = {
+  endCursor?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  hasNextPage?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  hasPreviousPage?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  startCursor?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
+export type QueryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
+  health?: Resolver<ResolversTypes['Health'], ParentType, ContextType>;
+  memories?: Resolver<ResolversTypes['MemoryConnection'], ParentType, ContextType, RequireFields<QueryMemoriesArgs, 'first' | 'sort'>>;
+  memory?: Resolver<Maybe<ResolversTypes['Memory']>, ParentType, ContextType, RequireFields<QueryMemoryArgs, 'id'>>;
+  searchMemories?: Resolver<ResolversTypes['SearchMemoriesPayload'], ParentType, ContextType, RequireFields<QuerySearchMemoriesArgs, 'first' | 'query'>>;
+};
+
+export type ScoreExplanationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ScoreExplanation'] = ResolversParentTypes['ScoreExplanation']> = {
+  cosine?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  lexical?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  relevance?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  semantic?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  textCut?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  tierWeight?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+};
+
+export type SearchHitResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SearchHit'] = ResolversParentTypes['SearchHit']> = {
+  explanation?: Resolver<ResolversTypes['ScoreExplanation'], ParentType, ContextType>;
+  memory?: Resolver<ResolversTypes['Memory'], ParentType, ContextType>;
+  salience?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  score?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+};
+
+export type SearchMemoriesPayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SearchMemoriesPayload'] = ResolversParentTypes['SearchMemoriesPayload']> = {
+  count?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  hits?: Resolver<Array<ResolversTypes['SearchHit']>, ParentType, ContextType>;
+};
+
+export type StoreMemoryPayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['StoreMemoryPayload'] = ResolversParentTypes['StoreMemoryPayload']> = {
+  duplicate?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  memory?: Resolver<Maybe<ResolversTypes['Memory']>, ParentType, ContextType>;
+  stored?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+};
+
+export type UpdateMemoryPayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['UpdateMemoryPayload'] = ResolversParentTypes['UpdateMemoryPayload']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  memory?: Resolver<Maybe<ResolversTypes['Memory']>, ParentType, ContextType>;
+  updated?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+};
+
+export type Resolvers<ContextType = Context> = {
+  DateTime?: GraphQLScalarType;
+  DeleteMemoryPayload?: DeleteMemoryPayloadResolvers<ContextType>;
+  Health?: HealthResolvers<ContextType>;
+  HealthChecks?: HealthChecksResolvers<ContextType>;
+  JSONObject?: GraphQLScalarType;
+  Memory?: MemoryResolvers<ContextType>;
+  MemoryConnection?: MemoryConnectionResolvers<ContextType>;
+  MemoryEdge?: MemoryEdgeResolvers<ContextType>;
+  Mutation?: MutationResolvers<ContextType>;
+  PageInfo?: PageInfoResolvers<ContextType>;
+  Query?: QueryResolvers<ContextType>;
+  ScoreExplanation?: ScoreExplanationResolvers<ContextType>;
+  SearchHit?: SearchHitResolvers<ContextType>;
+  SearchMemoriesPayload?: SearchMemoriesPayloadResolvers<ContextType>;
+  StoreMemoryPayload?: StoreMemoryPayloadResolvers<ContextType>;
+  UpdateMemoryPayload?: UpdateMemoryPayloadResolvers<ContextType>;
+};
+

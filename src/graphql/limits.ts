@@ -1,0 +1,86 @@
+import type { ApolloServerPlugin } from '@apollo/server';
+import { type DocumentNode, type FragmentDefinitionNode, Kind, type SelectionSetNode } from 'graphql';
+import { type ComplexityEstimator, getComplexity } from 'graphql-query-complexity';
+import { ServiceError } from '../errors.ts';
+import type { Context } from '../context.ts';
+
+/** Tokens of a document, counted while it is parsed. */
+export const MAXIMUM_TOKENS = 4_000;
+const MAXIMUM_DEPTH = 12;
+const MAXIMUM_ALIASES = 30;
+const MAXIMUM_COST = 10_000;
+
+/** Refuses a document that is too deep, has too many aliases or costs too much, before anything of it is executed. */
+export const limits: ApolloServerPlugin<Context> = {
+  requestDidStart: () =>
+    Promise.resolve({
+      didResolveOperation({ document, schema, request, operationName }) {
+        const { depth, aliases } = measure(document);
+        if (depth > MAXIMUM_DEPTH) throw tooMuch(`This document nests fields ${depth} deep; the limit is ${MAXIMUM_DEPTH}`);
+        if (aliases > MAXIMUM_ALIASES) throw tooMuch(`This document has ${aliases} aliases; the limit is ${MAXIMUM_ALIASES}`);
+        const cost = getComplexity({
+          schema,
+          query: document,
+          variables: request.variables ?? {},
+          ...(operationName ? { operationName } : {}),
+          estimators: [costOfField],
+        });
+        if (cost > MAXIMUM_COST) throw tooMuch(`This document costs ${cost}; the limit is ${MAXIMUM_COST}. A field costs 1, a list its page size times its fields`);
+        return Promise.resolve();
+      },
+    }),
+};
+
+/** One a field; a list as often as it is long. */
+const costOfField: ComplexityEstimator = ({ args, childComplexity }) => {
+  const first: unknown = args['first'];
+  const times = typeof first === 'number' ? Math.min(100, Math.max(1, first)) : 1;
+  return 1 + times * childComplexity;
+};
+
+/** Depth and aliases of a validated document, each fragment measured once. Introspection does not count: Apollo and graphql-js bound it. */
+function measure(document: DocumentNode): { depth: number; aliases: number } {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  for (const definition of document.definitions) if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
+  const measured = new Map<string, { depth: number; aliases: number }>();
+
+  function ofFragment(name: string): { depth: number; aliases: number } {
+    const known = measured.get(name);
+    if (known) return known;
+    const result = ofSelections(fragments.get(name)!.selectionSet);
+    measured.set(name, result);
+    return result;
+  }
+
+  function ofSelections({ selections }: SelectionSetNode): { depth: number; aliases: number } {
+    let depth = 0;
+    let aliases = 0;
+    for (const selection of selections) {
+      if (selection.kind === Kind.FIELD && selection.name.value.startsWith('__')) continue;
+      const inner =
+        selection.kind === Kind.FRAGMENT_SPREAD
+          ? ofFragment(selection.name.value)
+          : selection.selectionSet
+            ? ofSelections(selection.selectionSet)
+            : { depth: 0, aliases: 0 };
+      const isField = selection.kind === Kind.FIELD;
+      depth = Math.max(depth, inner.depth + (isField ? 1 : 0));
+      aliases += inner.aliases + (isField && selection.alias ? 1 : 0);
+    }
+    return { depth, aliases };
+  }
+
+  let depth = 0;
+  let aliases = 0;
+  for (const definition of document.definitions) {
+    if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
+    const operation = ofSelections(definition.selectionSet);
+    depth = Math.max(depth, operation.depth);
+    aliases += operation.aliases;
+  }
+  return { depth, aliases };
+}
+
+function tooMuch(message: string): ServiceError {
+  return new ServiceError('invalid_parameter', message);
+}

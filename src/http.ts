@@ -1,0 +1,61 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyError, FastifyInstance } from 'fastify';
+import { v7 as uuid } from 'uuid';
+import { invalidParameter, ServiceError } from './errors.ts';
+import { errorResponse } from './rest/errors.ts';
+
+/** The caller's X-Request-Id when it is short and safe to log and repeat, else a new one. */
+export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(given) ? given : uuid();
+}
+
+/** The only body that is read: JSON in UTF-8. An empty one is none, as clients send with GET and DELETE. */
+export function parseJsonOnly(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    if (body.length === 0) return done(null, undefined);
+    let text: string;
+    try {
+      text = new TextDecoder('utf-8', { fatal: true }).decode(body as Buffer);
+    } catch {
+      return done(bodyProblem('must be JSON in UTF-8'));
+    }
+    void parse(request, text, (error, parsed) => (error ? done(bodyProblem(`must be JSON: ${error.message}`)) : done(null, parsed)));
+  });
+}
+
+function bodyProblem(message: string): ServiceError {
+  return invalidParameter([{ path: [], message }]);
+}
+
+/** What Fastify refuses by itself, as one of our errors; null for anything else. */
+export function serviceErrorOfHttp(error: unknown): ServiceError | null {
+  const { code, statusCode, message } = error as Partial<FastifyError>;
+  if (error instanceof ServiceError || !code?.startsWith('FST_')) return null;
+  if (statusCode === 413) return new ServiceError('payload_too_large', 'The body is larger than 1 MiB');
+  if (statusCode === 415) return new ServiceError('unsupported_media_type', 'Send the body with Content-Type: application/json');
+  if (statusCode === 503) return new ServiceError('unavailable', 'The service is shutting down; try again', { retryAfterSeconds: 1 });
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return new ServiceError('invalid_parameter', message ?? 'The request is malformed');
+  return null;
+}
+
+/** Answers what Node's HTTP parser could not read as a request; there is no reply object yet, so the response is written by hand. */
+export function answerBrokenRequests(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const failure =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? new ServiceError('payload_too_large', 'The request line and headers are larger than 16 KiB')
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? new ServiceError('invalid_parameter', 'The request did not arrive in time')
+        : new ServiceError('invalid_parameter', 'This is not a valid HTTP request');
+  const requestId = uuid();
+  const { status, headers, body } = errorResponse(failure, requestId);
+  const text = JSON.stringify(body);
+  const all = { ...headers, 'x-request-id': requestId, 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(text), connection: 'close' };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`);
+}

@@ -1,0 +1,46 @@
+import { timingSafeEqual } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { deadlineIn } from '../../deadline.ts';
+import { unauthenticated } from '../../errors.ts';
+import { hashApiKey, isApiKey } from './key.ts';
+import type { Principal } from './principal.ts';
+import type { AccessStore, ApiKey } from './store.ts';
+
+/** A key is looked up again after this many milliseconds, so that revoking one counts within a second. */
+const CACHE_MILLISECONDS = 800;
+const CACHE_ENTRIES = 10_000;
+
+export interface Authenticator {
+  /** The caller behind an Authorization header. Throws 401, or 503 when the database is away and the key is not known here. */
+  authenticate(authorization: string | undefined): Promise<Principal>;
+}
+
+export function createAuthenticator(store: AccessStore): Authenticator {
+  const cache = new LRUCache<string, { principal: Principal; key: ApiKey }>({
+    max: CACHE_ENTRIES,
+    ttl: CACHE_MILLISECONDS,
+    // With the database away a key that was valid a moment ago still gets its answer, which is a 503 or /health.
+    allowStaleOnFetchRejection: true,
+    noDeleteOnFetchRejection: true,
+    fetchMethod: async (hash) => {
+      const found = await store.findKey(hash, deadlineIn(5_000));
+      if (!found || !timingSafeEqual(Buffer.from(found.hash), Buffer.from(hash))) return undefined;
+      const { key, account } = found;
+      return { key, principal: { account, keyId: key.id, keyHint: key.hint, scopes: key.scopes, boundUserId: key.userId } };
+    },
+  });
+
+  return {
+    async authenticate(authorization) {
+      if (!authorization) throw unauthenticated('Missing API key: send the header Authorization: Bearer <API_KEY>');
+      const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
+      if (!token) throw unauthenticated('The Authorization header must read: Bearer <API_KEY>');
+      if (!isApiKey(token)) throw unauthenticated('This is not a valid API key (its form or checksum is wrong)');
+      const found = await cache.fetch(hashApiKey(token));
+      if (!found) throw unauthenticated('This API key is not known');
+      if (found.key.revokedAt !== null) throw unauthenticated('This API key was revoked');
+      if (found.key.expiresAt !== null && found.key.expiresAt <= Date.now()) throw unauthenticated('This API key has expired');
+      return found.principal;
+    },
+  };
+}

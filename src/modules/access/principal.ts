@@ -1,0 +1,34 @@
+import { forbidden } from '../../errors.ts';
+
+export const SCOPES = ['memory:read', 'memory:write', 'memory:delete', 'admin'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export interface Account {
+  readonly id: string;
+  readonly name: string;
+  readonly plan: string;
+}
+
+/** Who is calling: an account, through one of its keys. */
+export interface Principal {
+  readonly account: Account;
+  readonly keyId: string;
+  readonly keyHint: string;
+  readonly scopes: readonly Scope[];
+  /** The user that the key is bound to: then every request is that user's. */
+  readonly boundUserId: string | null;
+}
+
+/** Throws 403, naming the scope, unless the key has it (`admin` implies all). */
+export function requireScope(principal: Principal, scope: Scope): void {
+  if (principal.scopes.includes(scope) || principal.scopes.includes('admin')) return;
+  throw forbidden(`This key lacks the scope ${scope}; it has ${principal.scopes.join(', ') || 'none'}`);
+}
+
+/** The user a request speaks for: the one given, or the one the key is bound to. Throws 403 when they differ. */
+export function effectiveUserId(principal: Principal, userId: string | null | undefined): string | null {
+  if (principal.boundUserId === null) return userId ?? null;
+  if (userId != null && userId !== principal.boundUserId)
+    throw forbidden(`This key is bound to user_id '${principal.boundUserId}' and can't be used for another user`);
+  return principal.boundUserId;
+}

@@ -1,0 +1,48 @@
+import type { Resolvers } from '../../generated/resolvers.ts';
+import { z } from 'zod';
+import { pageSize, parseOrThrow } from '../../validation.ts';
+import { salienceOf } from './salience.ts';
+
+const Page = z.object({ first: pageSize(100, 20) });
+
+export const resolvers: Resolvers = {
+  Query: {
+    memory: (_, { id, userId }, { memories }) => memories.find(id, userId),
+    memories: (_, { filter, sort, first, after, offset }, { memories }) =>
+      memories.list({ filter, newestFirst: sort === 'RECENT', ...parseOrThrow(Page, { first }), after: after ?? null, offset: offset ?? null }),
+  },
+  Mutation: {
+    storeMemory: (_, { input }, { memories }) => memories.store(input),
+    updateMemory: (_, { id, userId, input }, { memories }) => memories.update(id, userId, input),
+    deleteMemory: (_, { id, userId }, { memories }) => memories.delete(id, userId),
+  },
+  StoreMemoryPayload: {
+    duplicate: ({ stored }) => !stored,
+    memory: ({ id }, _, { loaders }) => loaders.memory.load(id),
+  },
+  UpdateMemoryPayload: {
+    memory: ({ id }, _, { loaders }) => loaders.memory.load(id),
+  },
+  Memory: {
+    occurredAt: ({ occurredAt }) => new Date(occurredAt),
+    createdAt: ({ createdAt }) => new Date(createdAt),
+    updatedAt: ({ updatedAt }) => new Date(updatedAt),
+    expiresAt: ({ expiresAt }) => (expiresAt === null ? null : new Date(expiresAt)),
+    salience: (memory) => salienceOf(memory, Date.now()),
+  },
+  MemoryConnection: {
+    edges: async ({ memories, cursorOf }) => (await memories()).map((node) => ({ node, cursor: cursorOf(node) })),
+    nodes: ({ memories }) => memories(),
+    pageInfo: async ({ memories, cursorOf, hasNextPage, hasPreviousPage }) => {
+      const page = await memories();
+      const [first, last] = [page[0], page.at(-1)];
+      return {
+        hasNextPage: await hasNextPage(),
+        hasPreviousPage,
+        startCursor: first ? cursorOf(first) : null,
+        endCursor: last ? cursorOf(last) : null,
+      };
+    },
+    totalCount: ({ totalCount }) => totalCount(),
+  },
+};

@@ -1,0 +1,264 @@
+import { createHash } from 'node:crypto';
+import { v7 as uuid } from 'uuid';
+import { z } from 'zod';
+import type { Caller } from '../../context.ts';
+import type { Embedder } from '../../embedding/embedder.ts';
+import { raceDeadline } from '../../deadline.ts';
+import { forbidden, invalidParameter, notFound } from '../../errors.ts';
+import { parseOrThrow, withoutNulls } from '../../validation.ts';
+import { effectiveUserId, requireScope } from '../access/principal.ts';
+import { decodeCursor, encodeCursor } from './cursor.ts';
+import { facetsOf, type MemoryFilter } from './filter.ts';
+import { FilterInput, rules, StoreInput, UpdateInput } from './input.ts';
+import { type Memory, NEVER } from './model.ts';
+import { specificityOf } from './salience.ts';
+import { scopeOf, userScope, type Visibility, visibilityOf } from './scope.ts';
+import type { Change, LockedMemory, MemoryStore } from './store.ts';
+import type { SerialQueue } from './serial-queue.ts';
+import type { MemoryWriter } from './writer.ts';
+
+export interface MemoryServiceDependencies {
+  readonly store: MemoryStore;
+  readonly writer: MemoryWriter;
+  readonly embedder: Embedder;
+  readonly updates: SerialQueue;
+  readonly now: () => number;
+  /** Milliseconds until a tier 1 memory without an expiry of its own is gone. */
+  readonly sessionTtl: number;
+}
+
+/** A page of a list; each part is read when it is asked for. */
+export interface MemoryPage {
+  readonly memories: () => Promise<Memory[]>;
+  readonly cursorOf: (memory: Memory) => string;
+  readonly hasNextPage: () => Promise<boolean>;
+  readonly hasPreviousPage: boolean;
+  /** Counts the whole list. */
+  readonly totalCount: () => Promise<number>;
+}
+
+export interface StoreResult {
+  readonly id: string;
+  readonly stored: boolean;
+}
+
+export interface UpdateResult {
+  readonly id: string;
+  readonly version: number;
+  readonly updated: boolean;
+}
+
+const SESSION_TIER = 1;
+
+/** The memories of one caller. Every method authorises, then validates, then acts. */
+export function createMemoryService({ store, writer, embedder, updates, now, sessionTtl }: MemoryServiceDependencies, { principal, deadline }: Caller) {
+  const accountId = principal.account.id;
+
+  /** What a request may see, and, for a key that is bound to a user, only that user's own when it changes something. */
+  function visible(userId: unknown, purpose: 'read' | 'change' = 'read'): Visibility {
+    const user = effectiveUserId(principal, userId == null ? null : parseOrThrow(rules.userId, userId));
+    if (purpose === 'change' && principal.boundUserId !== null) return { accountId, scopes: [userScope(accountId, principal.boundUserId)] };
+    return visibilityOf(accountId, user);
+  }
+
+  /** 404; but 403 for a memory that a bound key can read and not change. */
+  async function refuseChange(id: string, userId: unknown): Promise<never> {
+    if (principal.boundUserId !== null && (await store.find(id, visible(userId), now(), deadline)))
+      throw forbidden(`This key is bound to user_id '${principal.boundUserId}' and can't change shared memories`);
+    throw notFound();
+  }
+
+  return {
+    async store(input: object): Promise<StoreResult> {
+      requireScope(principal, 'memory:write');
+      const given = parseOrThrow(StoreInput, withoutNulls(input));
+      const userId = effectiveUserId(principal, given.userId);
+      const storedAt = now();
+      if (given.expiresAt !== undefined && given.expiresAt.getTime() <= storedAt)
+        throw invalidParameter([{ path: ['expiresAt'], message: `must be in the future; got ${given.expiresAt.toISOString()}` }]);
+      const { vector, cut } = await embedder.embedPassage(given.content, { signal: deadline.signal });
+      const keyed = { accountId, userId, tier: given.tier, type: given.type, tags: given.tags, sessionId: given.sessionId ?? null, archived: false };
+      const scope = scopeOf(keyed);
+      const outcome = await writer.store(
+        {
+          properties: {
+            ...keyed,
+            id: uuid(),
+            scope,
+            facets: facetsOf({ ...keyed, scope }),
+            dedupeKey: dedupeKeyOf({ ...keyed, content: given.content }),
+            content: given.content,
+            metadata: JSON.stringify(given.metadata),
+            sourceIds: given.sourceIds,
+            specificity: specificityOf(given.content),
+            recalls: 0,
+            occurredAt: given.occurredAt?.getTime() ?? storedAt,
+            createdAt: storedAt,
+            updatedAt: storedAt,
+            expiresAt: given.expiresAt?.getTime() ?? (given.tier === SESSION_TIER ? storedAt + sessionTtl : NEVER),
+            expiryDefaulted: given.expiresAt === undefined && given.tier === SESSION_TIER,
+            version: 1,
+            embeddingModel: embedder.model,
+            embeddingCut: cut,
+          },
+          vector,
+          sourceIds: given.sourceIds,
+          sourceScopes: visibilityOf(accountId, userId).scopes,
+        },
+        deadline,
+      );
+      if ('missingSources' in outcome)
+        throw invalidParameter(
+          outcome.missingSources.map((id) => ({ path: ['sourceIds', given.sourceIds.indexOf(id)], message: `must name a memory that you can see; got ${id}` })),
+        );
+      return outcome;
+    },
+
+    async update(id: string, userId: unknown, input: unknown): Promise<UpdateResult> {
+      requireScope(principal, 'memory:write');
+      const visibility = visible(userId, 'change');
+      const given = parseOrThrow(UpdateInput, input);
+      const changedAt = now();
+      if (given.expiresAt != null && given.expiresAt.getTime() <= changedAt)
+        throw invalidParameter([{ path: ['expiresAt'], message: `must be in the future; got ${given.expiresAt.toISOString()}` }]);
+      const embedding = given.content === undefined ? null : await embedder.embedPassage(given.content, { signal: deadline.signal });
+      const updating = updates.run(`${accountId} ${id}`, () =>
+        store.update(
+          { id, visibility, commitId: uuid(), now: changedAt },
+          (locked) => changeOf(locked, given, { accountId, embedding, model: embedder.model, now: changedAt, sessionTtl }),
+          deadline,
+        ),
+      );
+      const outcome = await raceDeadline(updating, deadline);
+      return outcome ? { id, ...outcome } : refuseChange(id, userId);
+    },
+
+    async delete(id: string, userId: unknown): Promise<{ id: string; deleted: true }> {
+      requireScope(principal, 'memory:delete');
+      const visibility = visible(userId, 'change');
+      const erased = await store.erase({ id, visibility, commitId: uuid(), now: now() }, deadline);
+      return erased ? { id, deleted: true } : refuseChange(id, userId);
+    },
+
+    async find(id: string, userId: unknown): Promise<Memory | null> {
+      requireScope(principal, 'memory:read');
+      return store.find(id, visible(userId), now(), deadline);
+    },
+
+    /** The caller's memories of these ids, null where there is none. */
+    async findMany(ids: readonly string[]): Promise<(Memory | null)[]> {
+      requireScope(principal, 'memory:read');
+      const memories = await store.findMany(ids, visible(null), now(), deadline);
+      const byId = new Map(memories.map((memory) => [memory.id, memory]));
+      return ids.map((id) => byId.get(id) ?? null);
+    },
+
+    /** Reads a filter as a request gives it. */
+    filter(input: object | null | undefined): MemoryFilter {
+      const { userId, ...filter } = parseOrThrow(FilterInput, withoutNulls(input ?? {}));
+      return { ...filter, visibility: visible(userId) };
+    },
+
+    list(request: { filter: object | null | undefined; newestFirst: boolean; first: number; after: string | null; offset: number | null }): MemoryPage {
+      requireScope(principal, 'memory:read');
+      const filter = this.filter(request.filter);
+      const { newestFirst, first } = request;
+      if (request.after !== null && request.offset !== null)
+        throw invalidParameter([{ path: ['offset'], message: "can't be given together with a cursor" }]);
+      const offset = request.offset === null ? 0 : parseOrThrow(rules.offset, request.offset);
+      const after = request.after === null ? null : decodeCursor(request.after, filter, newestFirst);
+      const readAt = now();
+      let page: Promise<Memory[]> | undefined;
+      // One more than asked for tells whether there is a next page. Read once, and only when something of the page is asked for.
+      const read = () => (page ??= store.findPage({ filter, newestFirst, limit: first + 1, offset, after, now: readAt }, deadline));
+      return {
+        memories: async () => (await read()).slice(0, first),
+        cursorOf: (memory) => encodeCursor(memory, filter, newestFirst),
+        hasNextPage: async () => (await read()).length > first,
+        hasPreviousPage: after !== null || offset > 0,
+        totalCount: () => store.count(filter, readAt, deadline),
+      };
+    },
+  };
+}
+
+export type MemoryService = ReturnType<typeof createMemoryService>;
+
+/** What a PATCH makes of the memory as it is now; null when it changes nothing. */
+function changeOf(
+  { memory, scope, dedupeKey, expiryDefaulted }: LockedMemory,
+  given: UpdateInput,
+  context: { accountId: string; embedding: { vector: Float32Array; cut: boolean } | null; model: string; now: number; sessionTtl: number },
+): Change | null {
+  const tier = given.tier ?? memory.tier;
+  const next = {
+    accountId: context.accountId,
+    userId: memory.userId,
+    sessionId: memory.sessionId,
+    tier,
+    type: given.type ?? memory.type,
+    tags: given.tags ?? memory.tags,
+    archived: given.archived ?? memory.archived,
+    content: given.content ?? memory.content,
+  };
+  const metadata = JSON.stringify(given.metadata ? mergeMetadata(memory.metadata, given.metadata) : memory.metadata);
+  const expiry = expiryAfter(memory, expiryDefaulted, given, context);
+  const unchanged =
+    next.content === memory.content &&
+    tier === memory.tier &&
+    next.type === memory.type &&
+    JSON.stringify(next.tags) === JSON.stringify(memory.tags) &&
+    next.archived === memory.archived &&
+    metadata === JSON.stringify(memory.metadata) &&
+    expiry.expiresAt === (memory.expiresAt ?? NEVER);
+  if (unchanged) return null;
+  const nextScope = memory.userId === null ? scopeOf(next) : scope;
+  const contentChanged = next.content !== memory.content;
+  return {
+    properties: {
+      tier,
+      type: next.type,
+      tags: next.tags,
+      archived: next.archived,
+      content: next.content,
+      metadata,
+      ...expiry,
+      scope: nextScope,
+      facets: facetsOf({ ...next, scope: nextScope }),
+      specificity: contentChanged ? specificityOf(next.content) : memory.specificity,
+      ...(contentChanged && context.embedding ? { embeddingModel: context.model, embeddingCut: context.embedding.cut } : {}),
+    },
+    vector: contentChanged ? (context.embedding?.vector ?? null) : null,
+    dedupeKey: next.archived ? null : contentChanged || next.tier !== memory.tier || memory.archived ? dedupeKeyOf(next) : dedupeKey,
+  };
+}
+
+/** Leaving tier 1 clears a defaulted expiry, entering it sets one; a given expiry, also null, decides by itself. */
+function expiryAfter(
+  memory: Memory,
+  defaulted: boolean,
+  given: UpdateInput,
+  { now, sessionTtl }: { now: number; sessionTtl: number },
+): { expiresAt: number; expiryDefaulted: boolean } {
+  if (given.expiresAt !== undefined) return { expiresAt: given.expiresAt?.getTime() ?? NEVER, expiryDefaulted: false };
+  const current = { expiresAt: memory.expiresAt ?? NEVER, expiryDefaulted: defaulted };
+  const tier = given.tier ?? memory.tier;
+  if (tier === memory.tier) return current;
+  if (tier === SESSION_TIER && memory.expiresAt === null) return { expiresAt: now + sessionTtl, expiryDefaulted: true };
+  if (tier !== SESSION_TIER && defaulted) return { expiresAt: NEVER, expiryDefaulted: false };
+  return current;
+}
+
+/** Null in the patch deletes a key. Throws 400 when the whole grows beyond what metadata may be. */
+function mergeMetadata(current: Record<string, unknown>, patch: Record<string, unknown>): Record<string, unknown> {
+  const merged = Object.entries({ ...current, ...patch }).filter(([key]) => patch[key] !== null);
+  return parseOrThrow(z.object({ metadata: rules.metadata }), { metadata: Object.fromEntries(merged) }).metadata;
+}
+
+/** One live memory of a content in an account, user, tier and session. */
+function dedupeKeyOf(memory: { accountId: string; userId: string | null; tier: number; sessionId: string | null; content: string }): string {
+  const { accountId, userId, tier, sessionId, content } = memory;
+  return createHash('sha256')
+    .update(JSON.stringify([accountId, userId, tier, sessionId, content.normalize('NFC')]))
+    .digest('hex');
+}

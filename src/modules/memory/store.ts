@@ -1,0 +1,325 @@
+import { Neo4jError } from 'neo4j-driver';
+import type { Deadline } from '../../deadline.ts';
+import type { Database, Row } from '../../graph/database.ts';
+import { conditionsOf, type MemoryFilter } from './filter.ts';
+import { MEMORY_FIELDS, type Memory, parseMemory } from './model.ts';
+import type { Visibility } from './scope.ts';
+
+/** A memory to be written: every property of its node but the vector. */
+export interface MemoryRow {
+  readonly id: string;
+  readonly accountId: string;
+  readonly dedupeKey: string;
+  readonly scope: string;
+  readonly expiresAt: number;
+  readonly [property: string]: unknown;
+}
+
+export interface StoreRow {
+  readonly properties: MemoryRow;
+  readonly vector: Float32Array;
+  readonly sourceIds: readonly string[];
+  /** Where the sources must be visible; null: in the whole account. */
+  readonly sourceScopes: readonly string[] | null;
+}
+
+/** What became of a row: stored, already there under another id, or refused because sources are not visible. */
+export type StoreOutcome = { readonly id: string; readonly stored: boolean } | { readonly missingSources: readonly string[] };
+
+/** The place in a list after which the next page begins. */
+export interface Position {
+  readonly createdAt: number;
+  readonly id: string;
+}
+
+export interface PageRequest {
+  readonly filter: MemoryFilter;
+  readonly newestFirst: boolean;
+  readonly limit: number;
+  readonly offset: number;
+  readonly after: Position | null;
+  readonly now: number;
+}
+
+/** The state of a memory inside the transaction that changes it. */
+export interface LockedMemory {
+  readonly memory: Memory;
+  readonly scope: string;
+  readonly dedupeKey: string | null;
+  readonly expiryDefaulted: boolean;
+}
+
+export interface Change {
+  /** Properties to set; null removes one. */
+  readonly properties: Row;
+  readonly vector: Float32Array | null;
+  /** The dedupe key that the memory should have, if no other live memory has it. */
+  readonly dedupeKey: string | null;
+}
+
+const KEPT_VERSIONS = 100;
+/** Neo4j reads committed data without locking, so whatever is checked before a write is locked first, and checked after. */
+const LOCK = 'SET m.lock = true REMOVE m.lock WITH m';
+const VISIBLE = 'm.accountId = $accountId AND ($scopes IS NULL OR m.scope IN $scopes) AND m.expiresAt > $now';
+
+export function createMemoryStore(database: Database) {
+  return {
+    /**
+     * Stores the rows in one transaction; outcomes in the order of the rows. `commitId` names the write: a repeat of one
+     * that had committed returns its outcomes and applies nothing.
+     */
+    async storeBatch(rows: readonly StoreRow[], commitId: string, now: number, deadline: Deadline): Promise<StoreOutcome[]> {
+      const parameters = { commitId, now, rows: rows.map((row, index) => ({ ...row, index })).sort(byDedupeKey) };
+      try {
+        const [row] = await database.write(STORE_BATCH, parameters, deadline);
+        return (row!['results'] as string[]).map((result, index) => parseOutcome(result, rows[index]!));
+      } catch (error) {
+        const results = isConstraintViolation(error) ? await findCommit(commitId, deadline) : null;
+        if (results === null) throw error;
+        return results.map((result, index) => parseOutcome(result, rows[index]!));
+      }
+    },
+
+    /** One memory, archived or not. */
+    async find(id: string, visibility: Visibility, now: number, deadline: Deadline): Promise<Memory | null> {
+      const [memory] = await this.findMany([id], visibility, now, deadline);
+      return memory ?? null;
+    },
+
+    /** Those of the ids that are visible, in no order. */
+    async findMany(ids: readonly string[], visibility: Visibility, now: number, deadline: Deadline): Promise<Memory[]> {
+      const rows = await database.read(
+        `UNWIND $ids AS id
+         MATCH (m:Memory {accountId: $accountId, id: id}) WHERE ${VISIBLE}
+         RETURN ${MEMORY_FIELDS}`,
+        { ids, ...visibility, now },
+        deadline,
+      );
+      return rows.map((row) => parseMemory(row['m']));
+    },
+
+    /** One page of memories by time of storing, then id. */
+    async findPage(request: PageRequest, deadline: Deadline): Promise<Memory[]> {
+      const rows = await database.read(pageStatement(request), pageParameters(request), deadline);
+      return rows.map((row) => parseMemory(row['m']));
+    },
+
+    /** How many memories the filter leaves. */
+    async count(filter: MemoryFilter, now: number, deadline: Deadline): Promise<number> {
+      const { indexed, rest, parameters } = conditionsOf(filter);
+      const [row] = await database.read(
+        `MATCH (m:Memory) WHERE ${[...indexed, ...rest].join(' AND ')} RETURN count(m) AS count`,
+        { ...parameters, now },
+        deadline,
+      );
+      return row!['count'] as number;
+    },
+
+    /**
+     * Locks the memory, lets `change` decide on what it finds there, and commits the outcome with the version before.
+     * Null when there is no such memory. `change` may run more than once; null from it leaves the memory as it is.
+     */
+    update(
+      { id, visibility, commitId, now }: { id: string; visibility: Visibility; commitId: string; now: number },
+      change: (locked: LockedMemory) => Change | null,
+      deadline: Deadline,
+    ): Promise<{ version: number; updated: boolean } | null> {
+      return database.transaction(async (run) => {
+        const [found] = await run(LOCK_FOR_UPDATE, { id, ...visibility, commitId, now });
+        if (!found) return null;
+        if (found['committedVersion'] != null) return { version: found['committedVersion'] as number, updated: true };
+        const locked: LockedMemory = {
+          memory: parseMemory(found['m']),
+          scope: found['scope'] as string,
+          dedupeKey: (found['dedupeKey'] as string | null) ?? null,
+          expiryDefaulted: found['expiryDefaulted'] as boolean,
+        };
+        const changed = change(locked);
+        if (!changed) return { version: locked.memory.version, updated: false };
+        const version = locked.memory.version + 1;
+        await run(APPLY_UPDATE, {
+          id,
+          accountId: visibility.accountId,
+          commitId,
+          now,
+          version,
+          properties: { ...changed.properties, version, updatedAt: now },
+          vector: changed.vector,
+          dedupeKey: changed.dedupeKey,
+          before: versionBefore(locked.memory),
+          keptVersions: KEPT_VERSIONS,
+        });
+        return { version, updated: true };
+      }, deadline);
+    },
+
+    /** Erases the memory with its versions and takes it out of others' lineage. False when there is none. */
+    async erase({ id, visibility, commitId, now }: { id: string; visibility: Visibility; commitId: string; now: number }, deadline: Deadline): Promise<boolean> {
+      const rows = await database.write(ERASE, { id, ...visibility, commitId, now }, deadline);
+      return rows.length > 0 || (await findCommit(commitId, deadline)) !== null;
+    },
+
+    /** Erases up to `limit` expired memories and forgets commits older than `commitsBefore`; how many memories went. */
+    async sweep({ now, commitsBefore, limit }: { now: number; commitsBefore: number; limit: number }, deadline: Deadline): Promise<number> {
+      await database.write(
+        'MATCH (c:Commit) WHERE c.at < $commitsBefore WITH c LIMIT $limit DELETE c',
+        { commitsBefore, limit },
+        deadline,
+      );
+      const [row] = await database.write(ERASE_EXPIRED, { now, limit }, deadline);
+      return row!['erased'] as number;
+    },
+
+    /** Adds to the count of recalls of each memory. A lost count is no harm, so this is not made safe to repeat. */
+    async addRecalls(rows: readonly { accountId: string; id: string; recalls: number }[], deadline: Deadline): Promise<void> {
+      await database.write(
+        `UNWIND $rows AS row
+         MATCH (m:Memory {accountId: row.accountId, id: row.id})
+         SET m.recalls = m.recalls + row.recalls`,
+        { rows: [...rows].sort((a, b) => (a.id < b.id ? -1 : 1)) },
+        deadline,
+      );
+    },
+  };
+
+  async function findCommit(commitId: string, deadline: Deadline): Promise<string[] | null> {
+    const [row] = await database.read('MATCH (c:Commit {id: $commitId}) RETURN c.results AS results', { commitId }, deadline);
+    return row ? ((row['results'] as string[] | null) ?? []) : null;
+  }
+}
+
+export type MemoryStore = ReturnType<typeof createMemoryStore>;
+
+// The Commit comes first: on a repeat of a committed transaction its uniqueness fails before anything is applied.
+// An expired memory that still holds the dedupe key is locked, looked at again and made to give it up.
+const STORE_BATCH = `
+  CREATE (commit:Commit {id: $commitId, at: $now})
+  WITH commit
+  UNWIND $rows AS row
+  CALL (row) {
+    UNWIND CASE size(row.sourceIds) WHEN 0 THEN [null] ELSE row.sourceIds END AS sourceId
+    OPTIONAL MATCH (source:Memory {accountId: row.properties.accountId, id: sourceId})
+      WHERE (row.sourceScopes IS NULL OR source.scope IN row.sourceScopes) AND source.expiresAt > $now
+    WITH sourceId, source ORDER BY sourceId
+    RETURN collect(source) AS sources, collect(CASE WHEN source IS NULL THEN sourceId END) AS missing
+  }
+  OPTIONAL CALL (row, sources, missing) {
+    WITH row, sources, missing WHERE size(missing) = 0
+    OPTIONAL MATCH (old:Memory {dedupeKey: row.properties.dedupeKey})
+    SET old.lock = true REMOVE old.lock
+    WITH row, sources, old
+    FOREACH (expired IN CASE WHEN old.expiresAt <= $now THEN [old] ELSE [] END | REMOVE expired.dedupeKey)
+    MERGE (m:Memory {dedupeKey: row.properties.dedupeKey})
+      ON CREATE SET m = row.properties
+    WITH row, sources, m, m.id = row.properties.id AS stored
+    FOREACH (_ IN CASE WHEN NOT stored AND m.expiryDefaulted THEN [1] ELSE [] END | SET m.expiresAt = row.properties.expiresAt)
+    FOREACH (source IN CASE WHEN stored THEN sources ELSE [] END | CREATE (m)-[:DERIVED_FROM]->(source))
+    CALL (row, m, stored) {
+      WITH row, m, stored WHERE stored
+      CALL db.create.setNodeVectorProperty(m, 'embedding', row.vector)
+    }
+    RETURN m.id AS id
+  }
+  WITH commit, row, CASE WHEN id IS NULL THEN '!' + reduce(list = '', sourceId IN missing | list + ' ' + sourceId) ELSE id END AS result
+  ORDER BY row.index
+  WITH commit, collect(result) AS results
+  SET commit.results = results
+  RETURN results`;
+
+const LOCK_FOR_UPDATE = `
+  MATCH (m:Memory {accountId: $accountId, id: $id}) WHERE ${VISIBLE}
+  ${LOCK} WHERE ${VISIBLE}
+  OPTIONAL MATCH (commit:Commit {id: $commitId})
+  RETURN ${MEMORY_FIELDS}, m.scope AS scope, m.dedupeKey AS dedupeKey, m.expiryDefaulted AS expiryDefaulted, commit.version AS committedVersion`;
+
+const APPLY_UPDATE = `
+  MATCH (m:Memory {accountId: $accountId, id: $id})
+  CREATE (:Commit {id: $commitId, at: $now, version: $version})
+  CREATE (m)-[:HAS_VERSION]->(v:MemoryVersion)
+  SET v = $before, m += $properties
+  REMOVE m.dedupeKey
+  WITH m
+  OPTIONAL MATCH (twin:Memory {dedupeKey: $dedupeKey})
+  SET m.dedupeKey = CASE WHEN twin IS NULL THEN $dedupeKey END
+  WITH m
+  CALL (m) {
+    WITH m WHERE $vector IS NOT NULL
+    CALL db.create.setNodeVectorProperty(m, 'embedding', $vector)
+  }
+  WITH m
+  MATCH (m)-[:HAS_VERSION]->(old:MemoryVersion) WHERE old.version <= $version - 1 - $keptVersions
+  DETACH DELETE old`;
+
+const ERASE_LOCKED = `
+  CALL (m) {
+    MATCH (derived:Memory)-[:DERIVED_FROM]->(m)
+    WITH m, derived ORDER BY derived.id
+    SET derived.sourceIds = [sourceId IN derived.sourceIds WHERE sourceId <> m.id]
+  }
+  CALL (m) {
+    MATCH (m)-[:HAS_VERSION]->(v:MemoryVersion)
+    DETACH DELETE v
+  }
+  DETACH DELETE m`;
+
+const ERASE = `
+  MATCH (m:Memory {accountId: $accountId, id: $id}) WHERE ${VISIBLE}
+  ${LOCK} WHERE ${VISIBLE}
+  CREATE (:Commit {id: $commitId, at: $now, results: []})
+  WITH m
+  ${ERASE_LOCKED}
+  RETURN true AS erased`;
+
+const ERASE_EXPIRED = `
+  MATCH (m:Memory) WHERE m.expiresAt <= $now
+  WITH m LIMIT $limit
+  ${LOCK} WHERE m.expiresAt <= $now
+  ${ERASE_LOCKED}
+  RETURN count(*) AS erased`;
+
+function pageStatement({ filter, newestFirst, after, offset }: PageRequest): string {
+  const { indexed, rest } = conditionsOf(filter);
+  const beyond = newestFirst ? '<' : '>';
+  const keyset = after ? [`m.createdAt ${beyond}= $afterTime AND (m.createdAt ${beyond} $afterTime OR m.id ${beyond} $afterId)`] : [];
+  const direction = newestFirst ? 'DESC' : 'ASC';
+  const order = `ORDER BY m.createdAt ${direction}, m.id ${direction}`;
+  const [binding, ...others] = indexed;
+  const where = (first: string) => `WHERE ${[first, 'm.createdAt >= 0', ...others, ...rest, ...keyset].join(' AND ')}`;
+  const page = offset > 0 ? 'SKIP $offset LIMIT $limit' : 'LIMIT $limit';
+  // A list of scopes has no order in the index, one scope has: so one index walk a scope, and a merge of the two.
+  return filter.visibility.scopes
+    ? `UNWIND $scopes AS scope
+       CALL (scope) { MATCH (m:Memory) ${where('m.scope = scope')} WITH m ${order} LIMIT $reach RETURN m }
+       WITH m ${order} ${page} RETURN ${MEMORY_FIELDS}`
+    : `MATCH (m:Memory) ${where(binding!)} WITH m ${order} ${page} RETURN ${MEMORY_FIELDS}`;
+}
+
+function pageParameters({ filter, after, limit, offset, now }: PageRequest): Row {
+  return {
+    ...conditionsOf(filter).parameters,
+    now,
+    limit,
+    offset,
+    reach: offset + limit,
+    afterTime: after?.createdAt ?? null,
+    afterId: after?.id ?? null,
+  };
+}
+
+/** What the memory said, kept as a MemoryVersion. */
+function versionBefore({ content, tier, type, tags, metadata, expiresAt, archived, version, updatedAt }: Memory): Row {
+  return { content, tier, type, tags, metadata: JSON.stringify(metadata), expiresAt, archived, version, updatedAt };
+}
+
+function parseOutcome(result: string, row: StoreRow): StoreOutcome {
+  if (result.startsWith('!')) return { missingSources: result.split(' ').slice(1) };
+  return { id: result, stored: result === row.properties.id };
+}
+
+function byDedupeKey(a: StoreRow, b: StoreRow): number {
+  return a.properties.dedupeKey < b.properties.dedupeKey ? -1 : 1;
+}
+
+function isConstraintViolation(error: unknown): boolean {
+  return error instanceof Neo4jError && error.code === 'Neo.ClientError.Schema.ConstraintValidationFailed';
+}

@@ -1,0 +1,85 @@
+import { Neo4jError } from 'neo4j-driver';
+import { v7 as uuid } from 'uuid';
+import { type Deadline, deadlineIn, deadlinePassed, raceDeadline } from '../../deadline.ts';
+import { ServiceError, unavailable } from '../../errors.ts';
+import type { MemoryStore, StoreOutcome, StoreRow } from './store.ts';
+
+/** One transaction's rows; a larger one is faster a row but holds its locks, and its callers, longer. */
+const BATCH_ROWS = 64;
+/** Transactions under way at once: two keep the database busy while answers travel. */
+const BATCHES_UNDER_WAY = 2;
+const QUEUE_ROWS = 4_096;
+const TRANSACTION_MILLISECONDS = 10_000;
+
+interface Waiting {
+  readonly row: StoreRow;
+  readonly deadline: Deadline;
+  readonly resolve: (outcome: StoreOutcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface MemoryWriter {
+  /** Settles after the commit. Throws 503 when the queue is full or the deadline passed. */
+  store(row: StoreRow, deadline: Deadline): Promise<StoreOutcome>;
+  /** Settles when nothing is waiting or under way any more. */
+  drain(): Promise<void>;
+}
+
+/**
+ * Gathers the stores that wait while others commit into one transaction, because commits queue on the indexes one by one.
+ * A lone store goes at once. A batch that fails for a reason of its rows is halved until the bad row stands alone.
+ */
+export function createMemoryWriter(store: Pick<MemoryStore, 'storeBatch'>): MemoryWriter {
+  const queue: Waiting[] = [];
+  const underWay = new Set<Promise<void>>();
+
+  function next(): void {
+    while (queue.length > 0 && underWay.size < BATCHES_UNDER_WAY) {
+      const batch = queue.splice(0, BATCH_ROWS).filter(isStillWanted);
+      if (batch.length === 0) continue;
+      const running = commit(batch).finally(() => {
+        underWay.delete(running);
+        next();
+      });
+      underWay.add(running);
+    }
+  }
+
+  async function commit(batch: readonly Waiting[]): Promise<void> {
+    const rows = batch.map(({ row }) => row);
+    try {
+      const outcomes = await store.storeBatch(rows, uuid(), Date.now(), deadlineIn(TRANSACTION_MILLISECONDS));
+      batch.forEach(({ resolve }, index) => resolve(outcomes[index]!));
+    } catch (error) {
+      if (batch.length === 1 || !isFaultOfRows(error)) return batch.forEach(({ reject }) => reject(error));
+      const middle = batch.length >> 1;
+      await commit(batch.slice(0, middle));
+      await commit(batch.slice(middle));
+    }
+  }
+
+  return {
+    store(row, deadline) {
+      if (queue.length >= QUEUE_ROWS) return Promise.reject(unavailable('Too many stores are waiting; try again'));
+      const stored = new Promise<StoreOutcome>((resolve, reject) => queue.push({ row, deadline, resolve, reject }));
+      next();
+      return raceDeadline(stored, deadline);
+    },
+    async drain() {
+      while (underWay.size > 0) await Promise.all(underWay);
+    },
+  };
+}
+
+function isStillWanted({ deadline, reject }: Waiting): boolean {
+  if (deadline.signal.aborted) reject(deadlinePassed());
+  return !deadline.signal.aborted;
+}
+
+/**
+ * Only an error of the statement itself says that nothing was committed. After a lost connection or a time-out the rows
+ * may be stored, and halves under other commit ids would store them twice.
+ */
+function isFaultOfRows(error: unknown): boolean {
+  return error instanceof Neo4jError && !(error instanceof ServiceError);
+}

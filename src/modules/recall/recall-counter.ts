@@ -1,0 +1,30 @@
+import { deadlineIn } from '../../deadline.ts';
+
+/** Counts how often memories are found, without slowing the search that finds them. */
+export interface RecallCounter {
+  count(accountId: string, id: string): void;
+  /** Writes what was counted. Throws when the database refuses it; the counts are then dropped. */
+  flush(): Promise<void>;
+}
+
+/** Beyond this many memories between two flushes further ones are not counted. */
+const MAXIMUM_WAITING = 10_000;
+
+type AddRecalls = (rows: { accountId: string; id: string; recalls: number }[], deadline: ReturnType<typeof deadlineIn>) => Promise<void>;
+
+export function createRecallCounter(addRecalls: AddRecalls): RecallCounter {
+  let waiting = new Map<string, { accountId: string; id: string; recalls: number }>();
+  return {
+    count(accountId, id) {
+      const row = waiting.get(`${accountId} ${id}`);
+      if (row) row.recalls++;
+      else if (waiting.size < MAXIMUM_WAITING) waiting.set(`${accountId} ${id}`, { accountId, id, recalls: 1 });
+    },
+    async flush() {
+      if (waiting.size === 0) return;
+      const rows = [...waiting.values()];
+      waiting = new Map();
+      await addRecalls(rows, deadlineIn(10_000));
+    },
+  };
+}

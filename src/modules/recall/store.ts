@@ -1,0 +1,101 @@
+import type { Deadline } from '../../deadline.ts';
+import type { Database } from '../../graph/database.ts';
+import { conditionsOf, lucenePrefixOf, type MemoryFilter } from '../memory/filter.ts';
+import { MEMORY_FIELDS, type Memory, parseMemory } from '../memory/model.ts';
+import { contentClause } from './lucene.ts';
+
+/** A memory that may be a hit. */
+export interface Candidate {
+  readonly memory: Memory;
+  readonly cosine: number | null;
+  readonly bm25: number | null;
+}
+
+export interface Candidates {
+  readonly candidates: readonly Candidate[];
+  /** What BM25 could give a memory that has all of the query's words. */
+  readonly possibleBm25: number;
+}
+
+export interface CandidateRequest {
+  readonly filter: MemoryFilter;
+  readonly vector: Float32Array | null;
+  readonly words: readonly string[];
+  /** How many candidates each source gives. */
+  readonly perSource: number;
+  readonly now: number;
+}
+
+/** Memories with one of the tags that are looked at one by one when a filter names tags, which the vector index can't. */
+const TAGGED_CANDIDATES = 1_000;
+
+export function createRecallStore(database: Database) {
+  return {
+    /** Candidates by meaning and by words with everything needed to score them, in one statement. */
+    async findCandidates(request: CandidateRequest, deadline: Deadline): Promise<Candidates> {
+      const { filter, vector, words, perSource, now } = request;
+      if (vector === null && words.length === 0) return { candidates: [], possibleBm25: 0 };
+      const prefix = lucenePrefixOf(filter);
+      const clauses = words.map(contentClause);
+      const rows = await database.read(
+        candidateStatement(request),
+        {
+          ...conditionsOf(filter).parameters,
+          now,
+          vector,
+          perSource,
+          lucene: `${prefix} +(${clauses.join(' ')})`,
+          tagged: prefix,
+          taggedCandidates: TAGGED_CANDIDATES,
+          single: clauses.map((clause) => `${prefix} +${clause}`),
+        },
+        deadline,
+      );
+      const best = rows[0]?.['best'] as (number | null)[] | undefined;
+      return {
+        candidates: rows.map((row) => ({
+          memory: parseMemory(row['m']),
+          cosine: row['similarity'] === null ? null : 2 * (row['similarity'] as number) - 1,
+          bm25: row['bm25'] as number | null,
+        })),
+        possibleBm25: possibleScore(best ?? []),
+      };
+    },
+  };
+}
+
+export type RecallStore = ReturnType<typeof createRecallStore>;
+
+/** The sum of each word's own best; a word that nothing has counts as much as the rarest of the others. */
+function possibleScore(best: readonly (number | null)[]): number {
+  const highest = Math.max(0, ...best.map((score) => score ?? 0));
+  return best.reduce<number>((sum, score) => sum + (score ?? highest), 0);
+}
+
+function candidateStatement({ filter, vector, words }: CandidateRequest): string {
+  const { indexed, rest } = conditionsOf(filter);
+  const conditions = [...indexed, ...rest].join(' AND ');
+  const byMeaning = `
+    MATCH (m:Memory)
+      SEARCH m IN (VECTOR INDEX memory_embedding FOR $vector WHERE ${indexed.join(' AND ')} LIMIT $perSource) SCORE AS approximate
+    RETURN m, null AS bm25`;
+  const byWords = "CALL db.index.fulltext.queryNodes('memory_text', $lucene, {limit: $perSource}) YIELD node AS m, score AS bm25 RETURN m, bm25";
+  const byTags = "CALL db.index.fulltext.queryNodes('memory_text', $tagged, {limit: $taggedCandidates}) YIELD node AS m RETURN m, null AS bm25";
+  const sources = [...(vector ? [byMeaning] : []), ...(words.length ? [byWords] : []), ...(vector && filter.tags?.length ? [byTags] : [])];
+  const similarity = vector ? 'vector.similarity.cosine(m.embedding, $vector)' : 'null';
+  return `
+    CALL () {
+      UNWIND CASE WHEN $single = [] THEN [null] ELSE $single END AS word
+      OPTIONAL CALL (word) {
+        WITH word WHERE word IS NOT NULL
+        CALL db.index.fulltext.queryNodes('memory_text', word, {limit: 1}) YIELD score
+        RETURN score
+      }
+      RETURN collect(coalesce(score, -1)) AS best
+    }
+    CALL () {${sources.join('\n    UNION ALL\n    ')}
+    }
+    WITH best, m, max(bm25) AS bm25 WHERE ${conditions}
+    WITH best, m, bm25, ${similarity} AS similarity ORDER BY bm25 IS NULL, similarity DESC LIMIT 2 * $perSource
+    RETURN ${MEMORY_FIELDS}, bm25, similarity, [score IN best | CASE WHEN score >= 0 THEN score END] AS best`;
+}

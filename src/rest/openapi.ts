@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { type ErrorCode, STATUS_OF_CODE } from '../errors.ts';
+import * as responses from './responses.ts';
+import type { Route } from './route.ts';
+
+const REASONS: Readonly<Record<ErrorCode, string>> = {
+  invalid_parameter: 'Invalid parameters; `details` names every wrong field.',
+  unauthenticated: 'Missing or invalid API key.',
+  forbidden: 'The key lacks the scope, or is bound to another user.',
+  not_found: 'There is no such memory that you can see.',
+  method_not_allowed: 'The path has no such method.',
+  conflict: 'It conflicts with what is there.',
+  precondition_failed: 'The memory has another version.',
+  payload_too_large: 'The body is larger than 1 MiB.',
+  unsupported_media_type: 'The body is not application/json.',
+  rate_limit_exceeded: 'Too many requests.',
+  internal: 'Something went wrong on our side.',
+  unavailable: 'The database is away or the deadline passed; see Retry-After.',
+};
+
+/** The OpenAPI 3.1 document of the routes. */
+export function createOpenApi(routes: readonly Route[], version: string): Record<string, unknown> {
+  const schemas: Record<string, unknown> = {};
+  const toSchema = (schema: z.ZodType, io: 'input' | 'output') => {
+    const { $defs = {}, $schema: _, ...rest } = z.toJSONSchema(schema, {
+      target: 'draft-2020-12',
+      io,
+      unrepresentable: 'any',
+    }) as Record<string, unknown>;
+    for (const [name, definition] of Object.entries($defs as Record<string, Record<string, unknown>>)) schemas[name] = definition;
+    return withComponentReferences(rest);
+  };
+
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    (paths[route.path] ??= {})[route.method.toLowerCase()] = {
+      summary: route.summary,
+      operationId: operationIdOf(route),
+      ...(route.description ? { description: route.description } : {}),
+      security: [{ apiKey: route.scope ? [route.scope] : [] }],
+      parameters: [
+        ...(route.path.includes('{id}') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []),
+        ...Object.entries(route.query).map(([name, rule]) => parameterOf(name, rule, toSchema(rule, 'input'))),
+      ],
+      ...(route.body ? { requestBody: { required: true, content: json(toSchema(z.looseObject(route.body), 'input')) } } : {}),
+      responses: {
+        200: { description: 'Success.', content: json(toSchema(route.response, 'output')) },
+        ...(route.path === '/health' ? { 503: { description: 'The database is away.', content: json(toSchema(route.response, 'output')) } } : {}),
+        ...Object.fromEntries(
+          ([...route.errors, 'unauthenticated', 'internal', ...(route.path === '/health' ? [] : ['unavailable'])] as ErrorCode[]).map((code) => [
+            STATUS_OF_CODE[code],
+            { description: REASONS[code], content: json(toSchema(responses.error, 'output')) },
+          ]),
+        ),
+      },
+    };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Memory service',
+      version,
+      description: 'Stores what agents should remember and finds it again. Every path works with and without the prefix /v1.',
+    },
+    servers: [{ url: '/' }],
+    paths,
+    components: {
+      schemas: withComponentReferences(schemas),
+      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer mem_…`' } },
+    },
+  };
+}
+
+function parameterOf(name: string, rule: z.ZodType, schema: Record<string, unknown>) {
+  const { description, ...rest } = schema;
+  return { name, in: 'query', required: !rule.safeParse(undefined).success, ...(description ? { description } : {}), schema: rest };
+}
+
+function operationIdOf({ method, path }: Route): string {
+  return method.toLowerCase() + path.replace(/[{}]/g, '').replace(/\/(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+const json = (schema: unknown) => ({ 'application/json': { schema } });
+
+/** zod refers to `#/$defs/X` and OpenAPI keeps shared schemas under components. */
+function withComponentReferences<Value>(value: Value): Value {
+  return JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', '"#/components/schemas/')) as Value;
+}

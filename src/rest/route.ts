@@ -1,0 +1,57 @@
+import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
+import type { z } from 'zod';
+import type { ErrorCode } from '../errors.ts';
+import type { Scope } from '../modules/access/principal.ts';
+
+type Shape = Readonly<Record<string, z.ZodType>>;
+type Output<Fields extends Shape> = { [Name in keyof Fields]: z.output<Fields[Name]> };
+
+/** What a route reads of a request, already checked. Names are REST's. */
+export interface Input<Query, Body> {
+  readonly id: string;
+  readonly query: Query;
+  readonly body: Body;
+}
+
+/** One GraphQL operation to run. */
+export interface Call<Data> {
+  readonly document: TypedDocumentNode<Data, Record<string, unknown>>;
+  readonly variables: Record<string, unknown>;
+}
+
+export function call<Data, Variables>(document: TypedDocumentNode<Data, Variables>, variables: Variables): Call<Data> {
+  return { document: document as Call<Data>['document'], variables: variables as Record<string, unknown> };
+}
+
+/** An endpoint of the published API, as data: what it reads, the operation that it runs, what it answers. */
+export interface Route<Data = unknown, Query = unknown, Body = unknown> {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** With `{id}` for the one path parameter that there is. */
+  readonly path: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** What a key needs; null: any key. The services enforce it, this documents it. */
+  readonly scope: Scope | null;
+  readonly query: Shape;
+  /** Fields of a JSON body; a write ignores unknown ones with a warning. */
+  readonly body: Shape | null;
+  /** Whether an explicit null is a value of its own (PATCH) or means absent. */
+  readonly nulls: 'absent' | 'kept';
+  readonly call: (input: Input<Query, Body>) => Call<Data>;
+  readonly answer: (data: Data, input: Input<Query, Body>) => Answer;
+  readonly response: z.ZodType;
+  readonly errors: readonly ErrorCode[];
+}
+
+export interface Answer {
+  readonly body: Record<string, unknown>;
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Makes a route; types of query and body come from their shapes. */
+export function route<Data, Query extends Shape = Record<never, never>, Body extends Shape = Record<never, never>>(
+  definition: Omit<Route<Data, Output<Query>, Output<Body>>, 'query' | 'body' | 'nulls'> & { query?: Query; body?: Body; nulls?: 'absent' | 'kept' },
+): Route {
+  return { nulls: 'absent', ...definition, query: definition.query ?? {}, body: definition.body ?? null } as unknown as Route;
+}

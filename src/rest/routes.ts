@@ -1,0 +1,194 @@
+import { z } from 'zod';
+import { notFound } from '../errors.ts';
+import {
+  CountMemoriesDocument,
+  type CountMemoriesQuery,
+  DeleteMemoryDocument,
+  GetHealthDocument,
+  GetMemoryDocument,
+  ListMemoriesDocument,
+  type ListMemoriesQuery,
+  type MemoryFieldsFragment,
+  SearchMemoriesDocument,
+  StoreMemoryDocument,
+  UpdateMemoryDocument,
+} from '../generated/operations.ts';
+import { rules, storeShape, updateShape } from '../modules/memory/input.ts';
+import { pageSize } from '../validation.ts';
+import { camelCaseKeys, snakeCaseKeys } from './names.ts';
+import * as parameters from './parameters.ts';
+import * as responses from './responses.ts';
+import { type Call, call, type Route, route } from './route.ts';
+
+const userId = { user_id: rules.userId.optional().describe("Restricts to that user's memories and the account's shared ones.") };
+
+const filterQuery = {
+  ...userId,
+  session_id: rules.sessionId.optional().describe('What was said in this session.'),
+  tier: parameters.tier.optional().describe('This tier.'),
+  tiers: parameters.tiers.optional().describe('Any of these tiers, comma-separated.'),
+  type: rules.type.optional().describe('This type.'),
+  tags: parameters.tags.optional().describe('All of these tags, comma-separated.'),
+  after: rules.time.optional().describe('Stored after this time.'),
+  before: rules.time.optional().describe('Stored before this time.'),
+  archived: parameters.flag.optional().describe('true: only archived memories. Default: only those that are not.'),
+};
+
+type FilterQuery = { [Name in keyof typeof filterQuery]: z.output<(typeof filterQuery)[Name]> };
+
+/** The endpoints of the published API. Literal paths come before `{id}`. */
+export const routes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/memory',
+    summary: 'Store a memory',
+    description: 'The memory can be found the moment this answers. The same content again in the same user, tier and session is not stored twice.',
+    scope: 'memory:write',
+    body: snakeCaseKeys(storeShape) as Record<string, z.ZodType>,
+    call: ({ body }) => call(StoreMemoryDocument, { input: camelCaseKeys(body) as never }),
+    answer: ({ storeMemory: { id, stored, duplicate } }) => ({
+      body: { id, stored, ...(duplicate ? { duplicate } : {}) },
+      headers: { location: `/memory/${id}` },
+    }),
+    response: responses.stored,
+    errors: ['invalid_parameter', 'forbidden', 'payload_too_large', 'unsupported_media_type'],
+  }),
+  route({
+    method: 'GET',
+    path: '/memory/search',
+    summary: 'Find memories by meaning and by words',
+    scope: 'memory:read',
+    query: {
+      q: rules.query.describe('What to look for; every character is text, there is no query syntax.'),
+      limit: parameters.limit(pageSize(100, 10)).describe('How many hits; above 100 it is taken as 100.'),
+      min_score: parameters.number(rules.minScore).optional().describe('Only hits with at least this score.'),
+      explain: parameters.flag.default(false).describe('true adds `explanation` to each hit.'),
+      reassemble: parameters.flag.optional().describe('Accepted, without effect: memories are never split.'),
+      ...filterQuery,
+    },
+    call: ({ query }) =>
+      call(SearchMemoriesDocument, { query: query.q, first: query.limit, minScore: query.min_score, explain: query.explain, filter: filterOf(query) }),
+    answer: ({ searchMemories: { hits, count } }) => ({
+      body: {
+        memories: hits.map(({ memory, score, salience, explanation }) => ({
+          ...memoryBody(memory),
+          score,
+          salience,
+          ...(explanation ? { explanation: snakeCaseKeys(explanation) } : {}),
+        })),
+        count,
+      },
+    }),
+    response: responses.searched,
+    errors: ['invalid_parameter', 'forbidden'],
+  }),
+  route({
+    method: 'GET',
+    path: '/memory/list',
+    summary: 'List memories, a page at a time',
+    scope: 'memory:read',
+    query: {
+      limit: parameters.limit(pageSize(100, 20)).describe('How many; above 100 it is taken as 100.'),
+      sort: z.enum(['recent', 'oldest'], { error: 'must be recent or oldest' }).default('recent').describe('By time of storing.'),
+      offset: parameters.number(rules.offset).optional().describe('How many to pass over; not together with cursor.'),
+      cursor: z.string().min(1, { error: 'must not be empty' }).optional().describe('The cursor of the page before, with the same filters.'),
+      count_only: parameters.flag.default(false).describe('true answers only the count.'),
+      ...filterQuery,
+    },
+    call: ({ query }): Call<ListMemoriesQuery | CountMemoriesQuery> =>
+      query.count_only
+        ? call(CountMemoriesDocument, { filter: filterOf(query) })
+        : call(ListMemoriesDocument, {
+            filter: filterOf(query),
+            sort: query.sort === 'recent' ? 'RECENT' : 'OLDEST',
+            first: query.limit,
+            after: query.cursor,
+            offset: query.offset,
+          }),
+    answer: ({ memories }, { query }) =>
+      'nodes' in memories
+        ? {
+            body: {
+              memories: memories.nodes.map(memoryBody),
+              count: memories.nodes.length,
+              total: memories.totalCount,
+              offset: query.offset ?? 0,
+              limit: query.limit,
+              cursor: memories.pageInfo.hasNextPage ? memories.pageInfo.endCursor : null,
+            },
+          }
+        : { body: { count_only: true, count: memories.totalCount } },
+    response: responses.listed,
+    errors: ['invalid_parameter', 'forbidden'],
+  }),
+  route({
+    method: 'GET',
+    path: '/memory/{id}',
+    summary: 'Get one memory',
+    scope: 'memory:read',
+    query: userId,
+    call: ({ id, query }) => call(GetMemoryDocument, { id, userId: query.user_id }),
+    answer: ({ memory }) => {
+      if (!memory) throw notFound();
+      return { body: { ...memoryBody(memory), memory: memoryBody(memory) } };
+    },
+    response: responses.gotten,
+    errors: ['invalid_parameter', 'forbidden', 'not_found'],
+  }),
+  route({
+    method: 'PATCH',
+    path: '/memory/{id}',
+    summary: 'Change a memory',
+    description: 'At least one field besides user_id. Concurrent changes are merged one after the other; none is lost.',
+    scope: 'memory:write',
+    query: userId,
+    body: { ...snakeCaseKeys(updateShape), ...userId } as Record<string, z.ZodType>,
+    nulls: 'kept',
+    call: ({ id, query, body }) => {
+      const { user_id: userIdOfBody, ...changes } = body;
+      return call(UpdateMemoryDocument, { id, userId: query.user_id ?? (userIdOfBody as string | undefined), input: camelCaseKeys(changes) });
+    },
+    answer: ({ updateMemory: { id, updated, version } }) => ({ body: { id, updated, version } }),
+    response: responses.updated,
+    errors: ['invalid_parameter', 'forbidden', 'not_found', 'payload_too_large', 'unsupported_media_type'],
+  }),
+  route({
+    method: 'DELETE',
+    path: '/memory/{id}',
+    summary: 'Erase a memory',
+    scope: 'memory:delete',
+    query: userId,
+    call: ({ id, query }) => call(DeleteMemoryDocument, { id, userId: query.user_id }),
+    answer: ({ deleteMemory: { id, deleted } }) => ({ body: { id, deleted } }),
+    response: responses.deleted,
+    errors: ['invalid_parameter', 'forbidden', 'not_found'],
+  }),
+  route({
+    method: 'GET',
+    path: '/health',
+    summary: 'How the service is',
+    description: '503 with the same body when the database is away.',
+    scope: null,
+    call: () => call(GetHealthDocument, {}),
+    answer: ({ health: { status, version, uptimeSeconds, checks } }) => ({
+      status: checks.database === 'OK' ? 200 : 503,
+      ...(checks.database === 'OK' ? {} : { headers: { 'retry-after': '1' } }),
+      body: {
+        status: status.toLowerCase(),
+        version,
+        uptime_seconds: uptimeSeconds,
+        checks: { database: checks.database.toLowerCase(), embedding: checks.embedding.toLowerCase(), cache: checks.cache.toLowerCase() },
+      },
+    }),
+    response: responses.health,
+    errors: [],
+  }),
+];
+
+function filterOf({ user_id, session_id, tier, tiers, type, tags, after, before, archived }: FilterQuery) {
+  return { userId: user_id, sessionId: session_id, tiers: tiers ?? (tier === undefined ? undefined : [tier]), type, tags, createdAfter: after, createdBefore: before, archived };
+}
+
+function memoryBody(memory: MemoryFieldsFragment): Record<string, unknown> {
+  return snakeCaseKeys(memory);
+}
