@@ -168,6 +168,8 @@ describe('the queue', () => {
   });
 
   test('drops a text whose signal aborts, waiting or under way, and no other', async () => {
+    const sent: unknown[] = [];
+    process.once('worker', (thread) => thread.on('message', (message) => sent.push(Object.keys(message as object))));
     embedder = await startModel({ workers: 1, queueLimit: 3 });
     const stop = new AbortController();
     const reason = new Error('The caller went away');
@@ -179,6 +181,7 @@ describe('the queue', () => {
     await expect(waiting).rejects.toBe(reason);
     await expect(embedder.embedQuery('four', { signal: stop.signal })).rejects.toBe(reason);
     await expect(other).resolves.toBeDefined();
+    expect(sent, 'ready, the text that was under way, and the other').toEqual([['ready'], ['result'], ['result']]);
   });
 });
 
