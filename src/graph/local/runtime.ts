@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findSoftware, usualPlaces, type SoftwarePlaces } from './java.ts';
@@ -81,10 +81,9 @@ async function fetchFiles(
   { java, maven }: { java: { home: string }; maven: string },
   { runtimeDir, goal, subject, report, signal }: Fetch,
 ): Promise<void> {
-  const self = processRun(process.pid);
-  const own = `${folder}.${process.pid}.${self?.started}.temporary`;
   mkdirSync(join(folder, 'model'), { recursive: true });
   removeAbandoned(resolve(runtimeDir));
+  const own = mkdtempSync(`${folder}.${process.pid}.${processRun(process.pid)?.started}.temporary-`);
   try {
     report(`Fetching ${subject} through Maven …`);
     await runMaven({ maven, javaHome: java.home, args: ['-f', pom, goal, `-Doutput=${own}`], subject, report, signal });
@@ -96,7 +95,7 @@ async function fetchFiles(
 
 function removeAbandoned(runtimeDir: string): void {
   for (const name of readdirSync(runtimeDir)) {
-    const [, pid, started] = /\.(\d+)\.([^.]+)\.temporary$/.exec(name) ?? [];
+    const [, pid, started] = /\.(\d+)\.([^.]+)\.temporary-/.exec(name) ?? [];
     if (pid && started && !isAlive({ pid: Number(pid), started })) rmSync(join(runtimeDir, name), { recursive: true, force: true });
   }
 }
