@@ -1,0 +1,78 @@
+import type { Config } from '../config.ts';
+import { deadlineIn } from '../deadline.ts';
+import { connectDatabase, type Database } from './database.ts';
+import { DataFolderInUseError, lockDataFolder } from './local/data-folder.ts';
+import { prepareRuntime } from './local/runtime.ts';
+import { findLocalServer, startLocalServer } from './local/server.ts';
+
+export interface OpenOptions {
+  /** Who holds the data folder, for the message that a second one gets. */
+  readonly purpose: string;
+  readonly report: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** A database that answers, and what has to be closed with it. */
+export interface OpenDatabase {
+  readonly database: Database;
+  /** Closes the connections, and stops Neo4j when it was started for this. */
+  close(): Promise<void>;
+}
+
+/** The database of NEO4J_URI, or else the service's own, which is started for it. Throws an Error that says what to do. */
+export async function openDatabase(config: Config, options: OpenOptions): Promise<OpenDatabase> {
+  return config.neo4j ? connectGiven(config, config.neo4j) : startOwn(config, options);
+}
+
+/** The same for a command that may run beside the service: uses the service's Neo4j while that runs. */
+export async function joinDatabase(config: Config, options: OpenOptions): Promise<OpenDatabase> {
+  if (config.neo4j) return connectGiven(config, config.neo4j);
+  for (let attempt = 1; ; attempt++) {
+    const running = await findLocalServer(config.dataDir);
+    if (running) {
+      const database = connectDatabase({ ...running, database: config.neo4jDatabase });
+      return { database, close: () => database.close() };
+    }
+    try {
+      return await startOwn(config, options);
+    } catch (error) {
+      // Someone else holds the folder and has not started Neo4j yet.
+      if (!(error instanceof DataFolderInUseError) || attempt === 60) throw error;
+      if (attempt === 1) options.report('Waiting for the service to start …');
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+    }
+  }
+}
+
+async function startOwn(config: Config, { purpose, report, signal }: OpenOptions): Promise<OpenDatabase> {
+  const folder = await lockDataFolder(config.dataDir, purpose);
+  try {
+    const runtime = await prepareRuntime({ runtimeDir: config.runtimeDir, report, signal });
+    const server = await startLocalServer({ dataDir: config.dataDir, runtime, heap: config.neo4jHeap, report, signal });
+    const database = connectDatabase({ ...server, database: config.neo4jDatabase });
+    return {
+      database,
+      close: async () => {
+        await database.close();
+        report('Stopping Neo4j …');
+        await server.stop();
+        folder.release();
+      },
+    };
+  } catch (error) {
+    folder.release();
+    throw error;
+  }
+}
+
+async function connectGiven(config: Config, given: NonNullable<Config['neo4j']>): Promise<OpenDatabase> {
+  const database = connectDatabase({ ...given, database: config.neo4jDatabase });
+  try {
+    await database.read('RETURN 1', {}, deadlineIn(30_000));
+  } catch (error) {
+    await database.close();
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    throw new Error(`NEO4J_URI ${given.uri} does not answer as ${given.username}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause: error });
+  }
+  return { database, close: () => database.close() };
+}

@@ -1,0 +1,98 @@
+import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { relative } from 'node:path';
+import { createApp } from './app.ts';
+import { type Config, loadConfig } from './config.ts';
+import { withCache } from './embedding/cache.ts';
+import { knownCalibrations } from './embedding/calibration.ts';
+import { createLocalEmbedder } from './embedding/local.ts';
+import { prepareModel } from './graph/local/runtime.ts';
+import { migrate } from './graph/migrations.ts';
+import { openDatabase } from './graph/open.ts';
+import { apiKeyFile, bootstrapAccess } from './modules/access/bootstrap.ts';
+import { createAccessStore } from './modules/access/store.ts';
+import { VERSION } from './version.ts';
+
+const startedAt = performance.now();
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => {
+    report(stopping.signal.aborted ? 'Still stopping …' : 'Stopping …');
+    stopping.abort(new Error(`stopped by ${signal}`));
+  });
+
+try {
+  await serve(loadConfig());
+} catch (error) {
+  if (!stopping.signal.aborted) {
+    console.error(`\nThe memory service can't start: ${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = 1;
+  }
+}
+process.exit();
+
+/** Runs the service until a signal ends it; then everything that it opened is closed, last opened first. */
+async function serve(config: Config): Promise<void> {
+  const { signal } = stopping;
+  const closers: (() => Promise<unknown>)[] = [];
+  try {
+    await requireFreePort(config);
+    mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+    const opened = await openDatabase(config, { purpose: 'npm start', report, signal });
+    closers.push(() => opened.close());
+    signal.throwIfAborted();
+    const loading = prepareModel({ runtimeDir: config.runtimeDir, report, signal }).then(createLocalEmbedder).then((embedder) => withCache(embedder));
+    loading.catch(() => undefined);
+    closers.push(() => loading.then((embedder) => embedder.close()).catch(() => undefined));
+    const access = createAccessStore(opened.database);
+    await migrate(opened.database, { dimensions: 384 }, report);
+    const { newKey } = await bootstrapAccess(access, { dataDir: config.dataDir, givenKey: config.bootstrapApiKey });
+    const embedder = await loading;
+    signal.throwIfAborted();
+
+    const app = await createApp({ database: opened.database, embedder, calibration: knownCalibrations[embedder.model]!, version: VERSION, settings: config });
+    closers.push(() => app.close());
+    await app.listen({ port: config.port, host: config.host });
+    greet(app.server.address(), config, newKey);
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  } finally {
+    for (const close of closers.reverse()) await close();
+  }
+}
+
+/** Asked before anything is started, because the answer takes a moment and Neo4j half a minute. */
+async function requireFreePort({ port, host }: Config): Promise<void> {
+  const probe = createServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new Error(`port ${port} on ${host} is taken by another program. End it, or choose another port: PORT=${port + 1} npm start`)
+          : new Error(`HOST ${host}, PORT ${port} can't be listened on: ${error.message}`),
+      ),
+    );
+    probe.listen(port, host, () => probe.close(() => resolve()));
+  });
+}
+
+function greet(bound: ReturnType<ReturnType<typeof createServer>['address']>, config: Config, newKey: string | null): void {
+  const port = bound !== null && typeof bound === 'object' ? bound.port : config.port;
+  const host = ['0.0.0.0', '::', '127.0.0.1'].includes(config.host) ? 'localhost' : config.host;
+  const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const file = relative(process.cwd(), apiKeyFile(config.dataDir));
+  console.log(`
+The memory service ${VERSION} is ready (${((performance.now() - startedAt) / 1000).toFixed(1)} s).
+
+  REST      ${address}
+  GraphQL   ${address}/graphql (in a browser: Apollo Sandbox)
+  API       ${address}/openapi.json
+  API key   ${newKey ? `${newKey}  (shown once; kept in ${file})` : `in ${file}, or: npm run keys -- create`}
+
+Store a memory:
+  curl ${address}/memory -H "Authorization: Bearer $(cat ${file})" -H "Content-Type: application/json" -d '{"content":"Maya prefers window seats"}'
+`);
+}
+
+function report(line: string): void {
+  console.log(line);
+}

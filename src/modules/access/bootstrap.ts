@@ -1,0 +1,39 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { v7 as uuid } from 'uuid';
+import { deadlineIn } from '../../deadline.ts';
+import { generateApiKey, hashApiKey, hintOf, isApiKey } from './key.ts';
+import { SCOPES } from './principal.ts';
+import type { AccessStore } from './store.ts';
+
+export const FIRST_ACCOUNT = 'default';
+
+/** Where a newcomer finds the first key. */
+export function apiKeyFile(dataDir: string): string {
+  return join(dataDir, 'api-key');
+}
+
+/**
+ * Creates the first account and its key, with every scope, unless there is an account already. Returns the key when it is
+ * new. The file comes before the database, so that a start that is killed in between goes on with the same key.
+ */
+export async function bootstrapAccess(store: AccessStore, options: { dataDir: string; givenKey: string | undefined }): Promise<{ newKey: string | null }> {
+  const deadline = deadlineIn(30_000);
+  if ((await store.listAccounts(deadline)).some(({ keys }) => keys > 0)) return { newKey: null };
+  const key = options.givenKey ?? savedKey(options.dataDir) ?? generateApiKey();
+  writeFileSync(apiKeyFile(options.dataDir), `${key}\n`, { mode: 0o600 });
+  const now = Date.now();
+  await store.createAccount({ id: uuid(), name: FIRST_ACCOUNT, plan: 'self_hosted' }, now, deadline);
+  await store.createKey(
+    FIRST_ACCOUNT,
+    { id: uuid(), hash: hashApiKey(key), hint: hintOf(key), name: 'first key', scopes: SCOPES, userId: null, createdAt: now, expiresAt: null },
+    deadline,
+  );
+  return { newKey: key };
+}
+
+function savedKey(dataDir: string): string | null {
+  const file = apiKeyFile(dataDir);
+  const key = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
+  return isApiKey(key) ? key : null;
+}
