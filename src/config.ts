@@ -43,20 +43,20 @@ const Environment = z
       .default('512m'),
     BOOTSTRAP_API_KEY: z
       .string()
-      .refine(isApiKey, { error: 'must be a key of this service: mem_, 32 letters or digits, and 6 of checksum (`npm run keys -- generate` makes one)' })
+      .refine(isApiKey, {
+        error: 'must be a key of this service: mem_, 32 letters or digits, and 6 of checksum (`npm run keys -- generate` makes one)',
+      })
       .optional(),
     SESSION_TTL: duration.default(24 * DURATION_UNITS.h),
     REQUEST_TIMEOUT: duration.default(10 * DURATION_UNITS.s),
     LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-    TRUST_PROXY: z
-      .union([flag, list])
-      .default(false)
-      .describe('true, or the addresses of the proxies in front'),
+    TRUST_PROXY: z.union([flag, list]).default(false).describe('true, or the addresses of the proxies in front'),
     CORS_ORIGINS: list.default([]),
     INTROSPECTION: flag.default(true),
   })
   .superRefine((values, issue) => {
-    if (values.NEO4J_URI && !values.NEO4J_PASSWORD) issue.addIssue({ code: 'custom', path: ['NEO4J_PASSWORD'], message: 'is required with NEO4J_URI' });
+    if (values.NEO4J_URI && !values.NEO4J_PASSWORD)
+      issue.addIssue({ code: 'custom', path: ['NEO4J_PASSWORD'], message: 'is required with NEO4J_URI' });
   });
 
 /** The configuration; times in milliseconds, paths absolute. */

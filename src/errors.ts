@@ -44,7 +44,9 @@ export class ServiceError extends Error {
 /** 400 that lists every wrong field at once. */
 export function invalidParameter(problems: readonly FieldProblem[]): ServiceError {
   const fields = problems.map((problem) => problem.path.join('.') || 'request');
-  return new ServiceError('invalid_parameter', `Invalid ${fields.length === 1 ? 'parameter' : 'parameters'}: ${[...new Set(fields)].join(', ')}`, { problems });
+  return new ServiceError('invalid_parameter', `Invalid ${fields.length === 1 ? 'parameter' : 'parameters'}: ${[...new Set(fields)].join(', ')}`, {
+    problems,
+  });
 }
 
 /** 404, the same for what is missing and for what belongs to someone else. */

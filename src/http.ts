@@ -1,7 +1,6 @@
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { IncomingMessage } from 'node:http';
-import type { FastifyError, FastifyInstance } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { v7 as uuid } from 'uuid';
 import { invalidParameter, ServiceError } from './errors.ts';
 import { errorResponse } from './rest/errors.ts';
@@ -28,6 +27,29 @@ export function parseJsonOnly(app: FastifyInstance): void {
   });
 }
 
+/**
+ * Answers 405 for every other method of the known paths, and 404 for unknown paths. The literal paths have to be named,
+ * or PATCH /memory/search would be taken for a memory of that id.
+ */
+export function refuseOtherMethods(app: FastifyInstance, methodsOf: ReadonlyMap<string, readonly string[]>): void {
+  for (const [url, methods] of methodsOf) {
+    const others = app.supportedMethods.filter((method) => !methods.includes(method) && !(method === 'HEAD' && methods.includes('GET')));
+    app.route({ method: others, url, handler: (request, reply) => refuseMethod(request, reply, methods) });
+  }
+  // Methods that Fastify's router does not know end up here whatever their path.
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?', 1)[0]!;
+    const known = [...methodsOf].find(([url]) => new RegExp(`^${url.replace(':id', '[^/]+')}$`).test(path));
+    if (known) return refuseMethod(request, reply, known[1]);
+    throw new ServiceError('not_found', `There is no ${path.slice(0, 200)}; the paths are in /openapi.json`);
+  });
+}
+
+function refuseMethod({ method }: FastifyRequest, reply: FastifyReply, methods: readonly string[]): never {
+  reply.header('allow', methods.join(', '));
+  throw new ServiceError('method_not_allowed', `${method} is not possible here; ${methods.join(' and ')} ${methods.length === 1 ? 'is' : 'are'}`);
+}
+
 function bodyProblem(message: string): ServiceError {
   return invalidParameter([{ path: [], message }]);
 }
@@ -39,7 +61,8 @@ export function serviceErrorOfHttp(error: unknown): ServiceError | null {
   if (statusCode === 413) return new ServiceError('payload_too_large', 'The body is larger than 1 MiB');
   if (statusCode === 415) return new ServiceError('unsupported_media_type', 'Send the body with Content-Type: application/json');
   if (statusCode === 503) return new ServiceError('unavailable', 'The service is shutting down; try again', { retryAfterSeconds: 1 });
-  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return new ServiceError('invalid_parameter', message ?? 'The request is malformed');
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
+    return new ServiceError('invalid_parameter', message ?? 'The request is malformed');
   return null;
 }
 
@@ -55,7 +78,13 @@ export function answerBrokenRequests(error: NodeJS.ErrnoException, socket: Socke
   const requestId = uuid();
   const { status, headers, body } = errorResponse(failure, requestId);
   const text = JSON.stringify(body);
-  const all = { ...headers, 'x-request-id': requestId, 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(text), connection: 'close' };
+  const all = {
+    ...headers,
+    'x-request-id': requestId,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+    connection: 'close',
+  };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`);
 }

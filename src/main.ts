@@ -17,7 +17,7 @@ const startedAt = performance.now();
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.on(signal, () => {
-    report(stopping.signal.aborted ? 'Still stopping …' : 'Stopping …');
+    if (!stopping.signal.aborted) report('Stopping …');
     stopping.abort(new Error(`stopped by ${signal}`));
   });
 
@@ -41,7 +41,9 @@ async function serve(config: Config): Promise<void> {
     const opened = await openDatabase(config, { purpose: 'npm start', report, signal });
     closers.push(() => opened.close());
     signal.throwIfAborted();
-    const loading = prepareModel({ runtimeDir: config.runtimeDir, report, signal }).then(createLocalEmbedder).then((embedder) => withCache(embedder));
+    const loading = prepareModel({ runtimeDir: config.runtimeDir, report, signal })
+      .then(createLocalEmbedder)
+      .then((embedder) => withCache(embedder));
     loading.catch(() => undefined);
     closers.push(() => loading.then((embedder) => embedder.close()).catch(() => undefined));
     const access = createAccessStore(opened.database);
@@ -50,7 +52,13 @@ async function serve(config: Config): Promise<void> {
     const embedder = await loading;
     signal.throwIfAborted();
 
-    const app = await createApp({ database: opened.database, embedder, calibration: knownCalibrations[embedder.model]!, version: VERSION, settings: config });
+    const app = await createApp({
+      database: opened.database,
+      embedder,
+      calibration: knownCalibrations[embedder.model]!,
+      version: VERSION,
+      settings: config,
+    });
     closers.push(() => app.close());
     await app.listen({ port: config.port, host: config.host });
     greet(app.server.address(), config, newKey);

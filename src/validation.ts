@@ -68,7 +68,10 @@ export function trimmedText(minimum: number, maximum: number) {
 
 /** A whole number within bounds. */
 export function whole(minimum: number, maximum: number, expected = `must be a whole number from ${minimum} to ${maximum.toLocaleString('en')}`) {
-  return z.int({ error: required(expected) }).min(minimum, { error: expected }).max(maximum, { error: expected });
+  return z
+    .int({ error: required(expected) })
+    .min(minimum, { error: expected })
+    .max(maximum, { error: expected });
 }
 
 /** A page size: above `maximum` it is taken as the maximum. */
@@ -115,7 +118,8 @@ export function jsonObject(bytes: number, levels: number) {
     .superRefine((value, issue) => {
       const problem = findJsonProblem(value, levels);
       if (problem) return issue.addIssue({ code: 'custom', message: problem });
-      if (Buffer.byteLength(JSON.stringify(value)) > bytes) issue.addIssue({ code: 'custom', message: `must be at most ${bytes / 1024} KiB as JSON` });
+      if (Buffer.byteLength(JSON.stringify(value)) > bytes)
+        issue.addIssue({ code: 'custom', message: `must be at most ${bytes / 1024} KiB as JSON` });
     })
     .meta({ type: 'object', additionalProperties: true });
 }

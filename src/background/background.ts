@@ -21,7 +21,10 @@ export function startBackground({ sweep, counter, now, logger }: BackgroundDepen
   const tasks = [
     every(FLUSH_EVERY, 'counting recalls', () => counter.flush()),
     every(SWEEP_EVERY, 'erasing expired memories', async () => {
-      while (!stopping && (await sweep.sweep({ now: now(), commitsBefore: Date.now() - COMMITS_KEPT, limit: SWEPT_AT_ONCE }, deadlineIn(30_000))) === SWEPT_AT_ONCE);
+      while (
+        !stopping &&
+        (await sweep.sweep({ now: now(), commitsBefore: Date.now() - COMMITS_KEPT, limit: SWEPT_AT_ONCE }, deadlineIn(30_000))) === SWEPT_AT_ONCE
+      );
     }),
   ];
 

@@ -20,13 +20,17 @@ await runCommand(async () => {
       return withAccessStore('npm run accounts', async (store) => {
         const { account, created } = await store.createAccount({ id: uuid(), name: name!, plan: values.plan }, Date.now(), deadlineIn(30_000));
         if (!created) throw new Error(`There is an account '${account.name}' already`);
-        console.log(`Created the account '${account.name}' (id ${account.id}, plan ${account.plan}). Give it a key: npm run keys -- create --account ${account.name}`);
+        console.log(
+          `Created the account '${account.name}' (id ${account.id}, plan ${account.plan}). Give it a key: npm run keys -- create --account ${account.name}`,
+        );
       });
     }
     case 'list':
       return withAccessStore('npm run accounts', async (store) => {
         for (const { id, name, plan, createdAt, keys } of await store.listAccounts(deadlineIn(30_000)))
-          console.log([id, name, plan, `${keys} active ${keys === 1 ? 'key' : 'keys'}`, `created ${new Date(createdAt).toISOString().slice(0, 10)}`].join('  '));
+          console.log(
+            [id, name, plan, `${keys} active ${keys === 1 ? 'key' : 'keys'}`, `created ${new Date(createdAt).toISOString().slice(0, 10)}`].join('  '),
+          );
       });
     default:
       throw new UsageError(USAGE);

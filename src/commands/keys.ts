@@ -55,13 +55,18 @@ await runCommand(async () => {
         if (keys.length === 0) return console.error(`The account '${account}' has no keys`);
         for (const { id, hint, name, scopes, userId, createdAt, expiresAt, revokedAt } of keys) {
           const state = revokedAt !== null ? `revoked ${day(revokedAt)}` : expiresAt !== null && expiresAt <= Date.now() ? 'expired' : 'active';
-          console.log([id, `${hint}…`, state, scopes.join(','), userId === null ? 'any user' : `user ${userId}`, `created ${day(createdAt)}`, name ?? ''].join('  '));
+          console.log(
+            [id, `${hint}…`, state, scopes.join(','), userId === null ? 'any user' : `user ${userId}`, `created ${day(createdAt)}`, name ?? ''].join(
+              '  ',
+            ),
+          );
         }
       });
     case 'revoke':
       return withAccessStore('npm run keys', async (store) => {
         const id = others[0]!;
-        if (!(await store.revokeKey(account, id, Date.now(), deadlineIn(30_000)))) throw new Error(`The account '${account}' has no key with the id ${id}`);
+        if (!(await store.revokeKey(account, id, Date.now(), deadlineIn(30_000))))
+          throw new Error(`The account '${account}' has no key with the id ${id}`);
         console.error(`Revoked ${id}; it is refused within a second`);
       });
     case 'generate':

@@ -25,7 +25,8 @@ export const limits: ApolloServerPlugin<Context> = {
           ...(operationName ? { operationName } : {}),
           estimators: [costOfField],
         });
-        if (cost > MAXIMUM_COST) throw tooMuch(`This document costs ${cost}; the limit is ${MAXIMUM_COST}. A field costs 1, a list its page size times its fields`);
+        if (cost > MAXIMUM_COST)
+          throw tooMuch(`This document costs ${cost}; the limit is ${MAXIMUM_COST}. A field costs 1, a list its page size times its fields`);
         return Promise.resolve();
       },
     }),

@@ -17,7 +17,13 @@ export function errorResponse(failure: ServiceError, requestId: string): { statu
   return {
     status: failure.status,
     headers: headersOf(failure),
-    body: { error: details.length > 0 ? `Invalid ${sentence}` : failure.message, status: failure.status, code: failure.code, request_id: requestId, ...(details.length > 0 ? { details } : {}) },
+    body: {
+      error: details.length > 0 ? `Invalid ${sentence}` : failure.message,
+      status: failure.status,
+      code: failure.code,
+      request_id: requestId,
+      ...(details.length > 0 ? { details } : {}),
+    },
   };
 }
 

@@ -22,7 +22,11 @@ const REASONS: Readonly<Record<ErrorCode, string>> = {
 export function createOpenApi(routes: readonly Route[], version: string): Record<string, unknown> {
   const schemas: Record<string, unknown> = {};
   const toSchema = (schema: z.ZodType, io: 'input' | 'output') => {
-    const { $defs = {}, $schema: _, ...rest } = z.toJSONSchema(schema, {
+    const {
+      $defs = {},
+      $schema: _,
+      ...rest
+    } = z.toJSONSchema(schema, {
       target: 'draft-2020-12',
       io,
       unrepresentable: 'any',

@@ -31,7 +31,10 @@ export const tiers = z
   .string()
   .transform(numbers)
   .pipe(z.array(rules.tier as z.ZodType<number, string | number>).min(1, { error: 'must name at least one tier' }));
-export const tags = z.string().transform(commaSeparated).pipe(rules.tags.min(1, { error: 'must name at least one tag' }));
+export const tags = z
+  .string()
+  .transform(commaSeparated)
+  .pipe(rules.tags.min(1, { error: 'must name at least one tag' }));
 
 function commaSeparated(text: string): string[] {
   return text

@@ -26,10 +26,19 @@ const share = z.number().min(0).max(1);
 
 const hit = memory
   .extend({
-    score: share.describe('How well it fits: about 1 for the same text, 0.8 and more for a paraphrase, around 0.5 for the same topic, below 0.3 for something unrelated.'),
+    score: share.describe(
+      'How well it fits: about 1 for the same text, 0.8 and more for a paraphrase, around 0.5 for the same topic, below 0.3 for something unrelated.',
+    ),
     salience: share.describe('How much the memory matters by itself.'),
     explanation: z
-      .object({ relevance: share, semantic: share.nullable(), cosine: z.number().nullable(), lexical: share, tier_weight: z.number(), text_cut: z.boolean() })
+      .object({
+        relevance: share,
+        semantic: share.nullable(),
+        cosine: z.number().nullable(),
+        lexical: share,
+        tier_weight: z.number(),
+        text_cut: z.boolean(),
+      })
       .optional(),
   })
   .meta({ id: 'SearchHit' });

@@ -67,7 +67,13 @@ export const routes: readonly Route[] = [
       ...filterQuery,
     },
     call: ({ query }) =>
-      call(SearchMemoriesDocument, { query: query.q, first: query.limit, minScore: query.min_score, explain: query.explain, filter: filterOf(query) }),
+      call(SearchMemoriesDocument, {
+        query: query.q,
+        first: query.limit,
+        minScore: query.min_score,
+        explain: query.explain,
+        filter: filterOf(query),
+      }),
     answer: ({ searchMemories: { hits, count } }) => ({
       body: {
         memories: hits.map(({ memory, score, salience, explanation }) => ({
@@ -186,7 +192,16 @@ export const routes: readonly Route[] = [
 ];
 
 function filterOf({ user_id, session_id, tier, tiers, type, tags, after, before, archived }: FilterQuery) {
-  return { userId: user_id, sessionId: session_id, tiers: tiers ?? (tier === undefined ? undefined : [tier]), type, tags, createdAfter: after, createdBefore: before, archived };
+  return {
+    userId: user_id,
+    sessionId: session_id,
+    tiers: tiers ?? (tier === undefined ? undefined : [tier]),
+    type,
+    tags,
+    createdAfter: after,
+    createdBefore: before,
+    archived,
+  };
 }
 
 function memoryBody(memory: MemoryFieldsFragment): Record<string, unknown> {

@@ -17,6 +17,7 @@ export type MavenRun = {
 
 const bytesOf: Record<string, number> = { B: 1, kB: 1e3, MB: 1e6, GB: 1e9 };
 const secondsBetweenReports = 3;
+const addresses = /\s*\(?\b\w+:\/\/[^\s)]+\)?|(?<=Connect) to \S+( \[[^\]]*\])?|(?<=[Uu]nknown host) [^\s:]+/g;
 
 /**
  * Runs Maven to its end and reports its downloads now and then.
@@ -74,7 +75,7 @@ function usefulErrors(lines: string[]): string {
   return lines
     .filter((line) => line !== '' && !/^(To see the full|Re-run Maven|For more information|After correcting|\[Help)/.test(line))
     .slice(0, 3)
-    .map((line) => line.replace(/\s*\(?\b\w+:\/\/[^\s)]+\)?/g, '').replace(/ -> \[Help \d+\]$/, ''))
+    .map((line) => line.replace(/ -> \[Help \d+\]$/, '').replace(addresses, ''))
     .join('; ');
 }
 

@@ -17,7 +17,10 @@ export function apiKeyFile(dataDir: string): string {
  * Creates the first account and its key, with every scope, unless there is an account already. Returns the key when it is
  * new. The file comes before the database, so that a start that is killed in between goes on with the same key.
  */
-export async function bootstrapAccess(store: AccessStore, options: { dataDir: string; givenKey: string | undefined }): Promise<{ newKey: string | null }> {
+export async function bootstrapAccess(
+  store: AccessStore,
+  options: { dataDir: string; givenKey: string | undefined },
+): Promise<{ newKey: string | null }> {
   const deadline = deadlineIn(30_000);
   if ((await store.listAccounts(deadline)).some(({ keys }) => keys > 0)) return { newKey: null };
   const key = options.givenKey ?? savedKey(options.dataDir) ?? generateApiKey();

@@ -17,7 +17,8 @@ export function decodeCursor(cursor: string, filter: MemoryFilter, newestFirst: 
     decoded = null;
   }
   const [list, createdAt, id] = Array.isArray(decoded) ? (decoded as unknown[]) : [];
-  if (list === listOf(filter, newestFirst) && Number.isSafeInteger(createdAt) && typeof id === 'string') return { createdAt: createdAt as number, id };
+  if (list === listOf(filter, newestFirst) && Number.isSafeInteger(createdAt) && typeof id === 'string')
+    return { createdAt: createdAt as number, id };
   throw invalidParameter([{ path: ['after'], message: 'must be a cursor that this list gave, with the same filters and order' }]);
 }
 

@@ -11,10 +11,15 @@ export const rules = {
   metadata: jsonObject(16 * 1024, 8),
   metadataPatch: jsonObject(16 * 1024, 8),
   sessionId: text(1, 256),
-  sourceIds: z.array(text(1, 64), { error: 'must be a list of at most 100 memory ids' }).max(100, { error: 'must be a list of at most 100 memory ids' }),
+  sourceIds: z
+    .array(text(1, 64), { error: 'must be a list of at most 100 memory ids' })
+    .max(100, { error: 'must be a list of at most 100 memory ids' }),
   time,
   query: trimmedText(1, 2_000),
-  minScore: z.number({ error: 'must be a number from 0 to 1' }).min(0, { error: 'must be a number from 0 to 1' }).max(1, { error: 'must be a number from 0 to 1' }),
+  minScore: z
+    .number({ error: 'must be a number from 0 to 1' })
+    .min(0, { error: 'must be a number from 0 to 1' })
+    .max(1, { error: 'must be a number from 0 to 1' }),
   offset: whole(0, 10_000),
 } as const;
 

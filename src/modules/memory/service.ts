@@ -51,7 +51,10 @@ export interface UpdateResult {
 const SESSION_TIER = 1;
 
 /** The memories of one caller. Every method authorises, then validates, then acts. */
-export function createMemoryService({ store, writer, embedder, updates, now, sessionTtl }: MemoryServiceDependencies, { principal, deadline }: Caller) {
+export function createMemoryService(
+  { store, writer, embedder, updates, now, sessionTtl }: MemoryServiceDependencies,
+  { principal, deadline }: Caller,
+) {
   const accountId = principal.account.id;
 
   /** What a request may see, and, for a key that is bound to a user, only that user's own when it changes something. */
@@ -109,7 +112,10 @@ export function createMemoryService({ store, writer, embedder, updates, now, ses
       );
       if ('missingSources' in outcome)
         throw invalidParameter(
-          outcome.missingSources.map((id) => ({ path: ['sourceIds', given.sourceIds.indexOf(id)], message: `must name a memory that you can see; got ${id}` })),
+          outcome.missingSources.map((id) => ({
+            path: ['sourceIds', given.sourceIds.indexOf(id)],
+            message: `must name a memory that you can see; got ${id}`,
+          })),
         );
       return outcome;
     },
@@ -159,7 +165,13 @@ export function createMemoryService({ store, writer, embedder, updates, now, ses
       return { ...filter, visibility: visible(userId) };
     },
 
-    list(request: { filter: object | null | undefined; newestFirst: boolean; first: number; after: string | null; offset: number | null }): MemoryPage {
+    list(request: {
+      filter: object | null | undefined;
+      newestFirst: boolean;
+      first: number;
+      after: string | null;
+      offset: number | null;
+    }): MemoryPage {
       requireScope(principal, 'memory:read');
       const filter = this.filter(request.filter);
       const { newestFirst, first } = request;

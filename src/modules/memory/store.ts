@@ -154,18 +154,17 @@ export function createMemoryStore(database: Database) {
     },
 
     /** Erases the memory with its versions and takes it out of others' lineage. False when there is none. */
-    async erase({ id, visibility, commitId, now }: { id: string; visibility: Visibility; commitId: string; now: number }, deadline: Deadline): Promise<boolean> {
+    async erase(
+      { id, visibility, commitId, now }: { id: string; visibility: Visibility; commitId: string; now: number },
+      deadline: Deadline,
+    ): Promise<boolean> {
       const rows = await database.write(ERASE, { id, ...visibility, commitId, now }, deadline);
       return rows.length > 0 || (await findCommit(commitId, deadline)) !== null;
     },
 
     /** Erases up to `limit` expired memories and forgets commits older than `commitsBefore`; how many memories went. */
     async sweep({ now, commitsBefore, limit }: { now: number; commitsBefore: number; limit: number }, deadline: Deadline): Promise<number> {
-      await database.write(
-        'MATCH (c:Commit) WHERE c.at < $commitsBefore WITH c LIMIT $limit DELETE c',
-        { commitsBefore, limit },
-        deadline,
-      );
+      await database.write('MATCH (c:Commit) WHERE c.at < $commitsBefore WITH c LIMIT $limit DELETE c', { commitsBefore, limit }, deadline);
       const [row] = await database.write(ERASE_EXPIRED, { now, limit }, deadline);
       return row!['erased'] as number;
     },

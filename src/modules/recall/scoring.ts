@@ -32,7 +32,10 @@ export function scoreOf(evidence: Evidence, possibleBm25: number, calibration: C
   const relevance = fuse(semantic ?? 0, lexical);
   const tierWeight = TIER_WEIGHT[evidence.tier] ?? 1;
   const score = relevance + 0.5 * (tierWeight - 1) * relevance * (1 - relevance);
-  return { score: round(score), explanation: { relevance: round(relevance), semantic, cosine: evidence.cosine, lexical: round(lexical), tierWeight } };
+  return {
+    score: round(score),
+    explanation: { relevance: round(relevance), semantic, cosine: evidence.cosine, lexical: round(lexical), tierWeight },
+  };
 }
 
 /** Words add to what the meaning leaves open: r = s + λ·l·(1 − s). So a paraphrase without a shared word keeps its relevance. */

@@ -1,0 +1,78 @@
+import type { FastifyBaseLogger } from 'fastify';
+import { startBackground } from './background/background.ts';
+import type { Caller, Context } from './context.ts';
+import type { Calibration } from './embedding/calibration.ts';
+import type { Embedder } from './embedding/embedder.ts';
+import { withServiceErrors } from './embedding/guarded.ts';
+import type { Database } from './graph/database.ts';
+import { type Authenticator, createAuthenticator } from './modules/access/authenticator.ts';
+import { createAccessStore } from './modules/access/store.ts';
+import { createHealthService, type HealthService } from './modules/health/service.ts';
+import { createMemoryLoaders } from './modules/memory/loaders.ts';
+import { createSerialQueue } from './modules/memory/serial-queue.ts';
+import { createMemoryService } from './modules/memory/service.ts';
+import { createMemoryStore } from './modules/memory/store.ts';
+import { createMemoryWriter } from './modules/memory/writer.ts';
+import { createRecallCounter } from './modules/recall/recall-counter.ts';
+import { createRecallService } from './modules/recall/service.ts';
+import { createRecallStore } from './modules/recall/store.ts';
+
+export interface ServiceDependencies {
+  readonly database: Database;
+  readonly embedder: Embedder;
+  readonly calibration: Calibration;
+  readonly version: string;
+  /** The clock, in milliseconds since 1970. */
+  readonly now?: () => number;
+  /** Milliseconds until a tier 1 memory without an expiry of its own is gone. */
+  readonly sessionTtl: number;
+  readonly logger: FastifyBaseLogger;
+}
+
+/** Everything behind the adapters. */
+export interface Services {
+  readonly authenticator: Authenticator;
+  readonly health: HealthService;
+  /** What the resolvers get for one caller. */
+  contextFor(caller: Caller): Context;
+  /** Ends the work off the request path and waits for the writes under way. The database and the embedder stay open. */
+  close(): Promise<void>;
+}
+
+export function createServices({
+  database,
+  embedder: rawEmbedder,
+  calibration,
+  version,
+  now = Date.now,
+  sessionTtl,
+  logger,
+}: ServiceDependencies): Services {
+  const embedder = withServiceErrors(rawEmbedder);
+  const memoryStore = createMemoryStore(database);
+  const writer = createMemoryWriter(memoryStore);
+  const counter = createRecallCounter((rows, deadline) => memoryStore.addRecalls(rows, deadline));
+  const memoryDependencies = { store: memoryStore, writer, embedder, updates: createSerialQueue(), now, sessionTtl };
+  const recallDependencies = { store: createRecallStore(database), embedder, calibration, counter, now };
+  const health = createHealthService({ database, embedder, version });
+  const background = startBackground({ sweep: memoryStore, counter, now, logger });
+
+  return {
+    authenticator: createAuthenticator(createAccessStore(database)),
+    health,
+    contextFor(caller) {
+      const memories = createMemoryService(memoryDependencies, caller);
+      return {
+        ...caller,
+        memories,
+        recall: createRecallService(recallDependencies, caller, memories),
+        health,
+        loaders: createMemoryLoaders(memories),
+      };
+    },
+    async close() {
+      await background.stop();
+      await writer.drain();
+    },
+  };
+}
