@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { unavailable } from './errors.ts';
 
 /** The moment by which a piece of work must have ended. */
@@ -11,7 +12,10 @@ export interface Deadline {
 /** A deadline `milliseconds` from now. */
 export function deadlineIn(milliseconds: number): Deadline {
   const end = performance.now() + milliseconds;
-  return { signal: AbortSignal.timeout(milliseconds), remaining: () => Math.max(0, Math.ceil(end - performance.now())) };
+  const signal = AbortSignal.timeout(milliseconds);
+  // Every piece of a request listens, each window of a long text too; Node would warn of a leak from the eleventh on.
+  setMaxListeners(0, signal);
+  return { signal, remaining: () => Math.max(0, Math.ceil(end - performance.now())) };
 }
 
 /** Settles as `work` does, or rejects with a 503 at the deadline; `work` itself goes on. */

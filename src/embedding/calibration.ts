@@ -49,6 +49,16 @@ export function calibrate(cosine: number, { knots }: Calibration): number {
   return low[1] + ((high[1] - low[1]) * (cosine - low[0])) / (high[0] - low[0]);
 }
 
+/** The cosine that reads as this relevance, 0 to 1: the inverse of `calibrate`. */
+export function cosineOf(relevance: number, { knots }: Calibration): number {
+  const above = Math.max(
+    1,
+    knots.findIndex(([, value]) => value >= relevance),
+  );
+  const [low, high] = [knots[above - 1]!, knots[above]!];
+  return low[0] + ((high[0] - low[0]) * (relevance - low[1])) / (high[1] - low[1]);
+}
+
 /** Embeds every probe's texts as queries and its text as a passage. Unrelated are the pairs of different probes. */
 export async function measureBands(embedder: Embedder, probes: readonly Probe[]): Promise<Bands> {
   const passages = await Promise.all(probes.map(async ({ text }) => (await embedder.embedPassage(text, {})).vector));

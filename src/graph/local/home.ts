@@ -110,8 +110,10 @@ export function writeConfiguration({ folder }: Home, port: number, pageCache: st
     'server.memory.pagecache.size': pageCache,
     'db.tx_log.rotation.size': '64m',
     'db.tx_log.rotation.retention_policy': '2 files',
+    // The service has finished its own requests before it stops Neo4j.
+    'db.shutdown_transaction_end_timeout': '3s',
     // Twice the default of 5 s would be waited for after the databases are already closed.
-    'internal.server.bolt.thread_pool_shutdown_wait_time': process.env.WT ?? '0s',
+    'internal.server.bolt.thread_pool_shutdown_wait_time': '0s',
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`);
   writeDurably(join(folder, 'neo4j.conf'), lines.join(''));

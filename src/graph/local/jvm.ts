@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { LocalServerError, writeDurably, type Home } from './home.ts';
 import { endProcess, findProcesses, hasEnded, processRun, type ProcessRun } from './process.ts';
@@ -15,6 +15,7 @@ export function findServers(home: Home): ProcessRun[] {
 
 /** Starts Neo4j in a session of its own, so that it outlives Ctrl-C and this process, with its output in the console log. */
 export async function spawnServer(home: Home, runtime: Runtime, heap: string): Promise<ProcessRun> {
+  discardBrokenArchive(home);
   if (existsSync(home.consoleLog)) renameSync(home.consoleLog, `${home.consoleLog}.previous`);
   const log = openSync(home.consoleLog, 'w', 0o600);
   try {
@@ -84,6 +85,16 @@ function serverFlags({ archive }: Home, { javaVersion }: Runtime, heap: string):
     // The archive's warnings about flags would hide the log's last lines.
     '-Xlog:disable',
   ];
+}
+
+/** Java writes the beginning of the archive last, and never replaces one without it, which a kill during the stop leaves behind. */
+function discardBrokenArchive({ archive }: Home): void {
+  if (!existsSync(archive)) return;
+  const magic = Buffer.alloc(4);
+  const file = openSync(archive, 'r');
+  readSync(file, magic);
+  closeSync(file);
+  if (magic.readUInt32LE() !== 0xf00baba8) rmSync(archive);
 }
 
 /** The environment is a short one, because the service's own may hold keys of other services. */

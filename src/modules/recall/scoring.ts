@@ -1,10 +1,13 @@
-import { type Calibration, calibrate } from '../../embedding/calibration.ts';
+import { calibrate, type Calibration, cosineOf } from '../../embedding/calibration.ts';
 
 /** Every weight of recall, in one place. Tuned by `npm run bench:recall` on its development conversations. */
 export const WEIGHTS = {
-  /** How far the words of the query move the relevance that the meaning gives. */
-  lexical: 0.5,
+  /** What all of the query's words together are worth, in units of the model's spread: from cosine to cosine between relevance 0.3 and 0.8. */
+  lexical: 1.4,
 } as const;
+
+/** The relevance of a memory that is not embedded yet and has all of the query's words. */
+const LEXICAL_ALONE = 0.8;
 
 export const TIER_WEIGHT = [1.5, 1.2, 1.0, 1.1] as const;
 
@@ -29,7 +32,7 @@ export interface Explanation {
 export function scoreOf(evidence: Evidence, possibleBm25: number, calibration: Calibration): { score: number; explanation: Explanation } {
   const semantic = evidence.cosine === null ? null : calibrate(evidence.cosine, calibration);
   const lexical = possibleBm25 > 0 ? Math.min(1, (evidence.bm25 ?? 0) / possibleBm25) : 0;
-  const relevance = fuse(semantic ?? 0, lexical);
+  const relevance = evidence.cosine === null ? LEXICAL_ALONE * lexical : calibrate(evidence.cosine + lexicalBonus(lexical, calibration), calibration);
   const tierWeight = TIER_WEIGHT[evidence.tier] ?? 1;
   const score = relevance + 0.5 * (tierWeight - 1) * relevance * (1 - relevance);
   return {
@@ -38,9 +41,12 @@ export function scoreOf(evidence: Evidence, possibleBm25: number, calibration: C
   };
 }
 
-/** Words add to what the meaning leaves open: r = s + λ·l·(1 − s). So a paraphrase without a shared word keeps its relevance. */
-function fuse(semantic: number, lexical: number): number {
-  return semantic + WEIGHTS.lexical * lexical * (1 - semantic);
+/**
+ * Words bring a memory nearer, on the scale of the cosine: so a paraphrase without a shared word keeps its relevance, and
+ * the order is that of a weighted sum.
+ */
+function lexicalBonus(lexical: number, calibration: Calibration): number {
+  return WEIGHTS.lexical * lexical * (cosineOf(0.8, calibration) - cosineOf(0.3, calibration));
 }
 
 function round(value: number): number {
