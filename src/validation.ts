@@ -82,7 +82,7 @@ export function pageSize(maximum: number, standard: number) {
     .min(1, { error: expected })
     .transform((value) => Math.min(value, maximum))
     .default(standard)
-    .meta({ minimum: 1, default: standard, description: `Above ${maximum} it is taken as ${maximum}.` });
+    .meta({ openapi: { type: 'integer', minimum: 1, default: standard } });
 }
 
 const ISO_TIME = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|[+-]\d{2}:?\d{2})?)?$/i;
@@ -97,7 +97,7 @@ export const time = z
     issue.addIssue({ code: 'custom', message: EXPECTED_TIME });
     return z.NEVER;
   })
-  .meta({ type: 'string', format: 'date-time' });
+  .meta({ openapi: { type: 'string', format: 'date-time' } });
 
 function parseTime(text: string): number {
   const match = ISO_TIME.exec(text);
@@ -121,7 +121,7 @@ export function jsonObject(bytes: number, levels: number) {
       if (Buffer.byteLength(JSON.stringify(value)) > bytes)
         issue.addIssue({ code: 'custom', message: `must be at most ${bytes / 1024} KiB as JSON` });
     })
-    .meta({ type: 'object', additionalProperties: true });
+    .meta({ openapi: { type: 'object', additionalProperties: true } });
 }
 
 /** Walks without recursion, because the depth is the caller's to choose. */

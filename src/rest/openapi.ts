@@ -30,6 +30,7 @@ export function createOpenApi(routes: readonly Route[], version: string): Record
       target: 'draft-2020-12',
       io,
       unrepresentable: 'any',
+      override: ({ jsonSchema }) => publish(jsonSchema as Record<string, unknown>),
     }) as Record<string, unknown>;
     for (const [name, definition] of Object.entries($defs as Record<string, Record<string, unknown>>)) schemas[name] = definition;
     return withComponentReferences(rest);
@@ -82,6 +83,14 @@ function parameterOf(name: string, rule: z.ZodType, schema: Record<string, unkno
 
 function operationIdOf({ method, path }: Route): string {
   return method.toLowerCase() + path.replace(/[{}]/g, '').replace(/\/(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** A rule that reads text says with `openapi` in its metadata what clients send. */
+function publish(schema: Record<string, unknown>): void {
+  const { openapi, description, default: standard } = schema;
+  if (!openapi) return;
+  for (const key of Object.keys(schema)) delete schema[key];
+  Object.assign(schema, openapi, description === undefined ? {} : { description }, standard === undefined ? {} : { default: standard });
 }
 
 const json = (schema: unknown) => ({ 'application/json': { schema } });

@@ -1,40 +1,47 @@
 import { z } from 'zod';
+import { pageSize } from '../validation.ts';
 import { rules } from '../modules/memory/input.ts';
 
-/** A query parameter that holds a number, checked by the rule of its field. */
-export function number<Rule extends z.ZodType<unknown, number>>(rule: Rule) {
+/** A query parameter that holds a number, checked by the rule of its field; `openapi` is what the document says of it. */
+export function number<Rule extends z.ZodType>(rule: Rule, openapi: object) {
   return z
     .string()
-    .transform((text) => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text))
+    .transform(numeric)
     .pipe(rule as unknown as z.ZodType<z.output<Rule>, string | number>)
-    .meta({ type: 'number' });
+    .meta({ openapi });
 }
 
 /** A page size, with its default. */
-export function limit(rule: z.ZodType<number, number | undefined>) {
+export function limit(maximum: number, standard: number) {
   return z
     .string()
     .optional()
-    .transform((text) => (text !== undefined && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text))
-    .pipe(rule as unknown as z.ZodType<number, string | number | undefined>);
+    .transform((text) => (text === undefined ? undefined : numeric(text)))
+    .pipe(pageSize(maximum, standard) as unknown as z.ZodType<number, string | number | undefined>)
+    .meta({ openapi: { type: 'integer', minimum: 1, default: standard }, description: `How many; above ${maximum} it is taken as ${maximum}.` });
 }
 
 export const flag = z
   .enum(['true', 'false'], { error: 'must be true or false' })
   .transform((text) => text === 'true')
-  .meta({ type: 'boolean' });
+  .meta({ openapi: { type: 'boolean' } });
 
-const numbers = (text: string): (string | number)[] => commaSeparated(text).map((part) => (/^\d+$/.test(part) ? Number(part) : part));
-
-export const tier = number(rules.tier);
+export const tier = number(rules.tier, { type: 'integer', enum: [0, 1, 2, 3] });
 export const tiers = z
   .string()
-  .transform(numbers)
-  .pipe(z.array(rules.tier as z.ZodType<number, string | number>).min(1, { error: 'must name at least one tier' }));
+  .transform((text) => commaSeparated(text).map(numeric))
+  .pipe(z.array(rules.tier as unknown as z.ZodType<0 | 1 | 2 | 3, string | number>).min(1, { error: 'must name at least one tier' }))
+  .meta({ openapi: { type: 'string' } });
 export const tags = z
   .string()
   .transform(commaSeparated)
-  .pipe(rules.tags.min(1, { error: 'must name at least one tag' }));
+  .pipe(rules.tags.min(1, { error: 'must name at least one tag' }))
+  .meta({ openapi: { type: 'string' } });
+
+/** The number that a text writes, or the text, for the field's rule to refuse. */
+function numeric(text: string): string | number {
+  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+}
 
 function commaSeparated(text: string): string[] {
   return text

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { notFound } from '../errors.ts';
+import { invalidParameter, notFound } from '../errors.ts';
 import {
   CountMemoriesDocument,
   type CountMemoriesQuery,
@@ -14,7 +14,6 @@ import {
   UpdateMemoryDocument,
 } from '../generated/operations.ts';
 import { rules, storeShape, updateShape } from '../modules/memory/input.ts';
-import { pageSize } from '../validation.ts';
 import { camelCaseKeys, snakeCaseKeys } from './names.ts';
 import * as parameters from './parameters.ts';
 import * as responses from './responses.ts';
@@ -60,8 +59,11 @@ export const routes: readonly Route[] = [
     scope: 'memory:read',
     query: {
       q: rules.query.describe('What to look for; every character is text, there is no query syntax.'),
-      limit: parameters.limit(pageSize(100, 10)).describe('How many hits; above 100 it is taken as 100.'),
-      min_score: parameters.number(rules.minScore).optional().describe('Only hits with at least this score.'),
+      limit: parameters.limit(100, 10),
+      min_score: parameters
+        .number(rules.minScore, { type: 'number', minimum: 0, maximum: 1 })
+        .optional()
+        .describe('Only hits with at least this score.'),
       explain: parameters.flag.default(false).describe('true adds `explanation` to each hit.'),
       reassemble: parameters.flag.optional().describe('Accepted, without effect: memories are never split.'),
       ...filterQuery,
@@ -94,9 +96,12 @@ export const routes: readonly Route[] = [
     summary: 'List memories, a page at a time',
     scope: 'memory:read',
     query: {
-      limit: parameters.limit(pageSize(100, 20)).describe('How many; above 100 it is taken as 100.'),
+      limit: parameters.limit(100, 20),
       sort: z.enum(['recent', 'oldest'], { error: 'must be recent or oldest' }).default('recent').describe('By time of storing.'),
-      offset: parameters.number(rules.offset).optional().describe('How many to pass over; not together with cursor.'),
+      offset: parameters
+        .number(rules.offset, { type: 'integer', minimum: 0, maximum: 10_000 })
+        .optional()
+        .describe('How many to pass over; not together with cursor.'),
       cursor: z.string().min(1, { error: 'must not be empty' }).optional().describe('The cursor of the page before, with the same filters.'),
       count_only: parameters.flag.default(false).describe('true answers only the count.'),
       ...filterQuery,
@@ -152,7 +157,7 @@ export const routes: readonly Route[] = [
     nulls: 'kept',
     call: ({ id, query, body }) => {
       const { user_id: userIdOfBody, ...changes } = body;
-      return call(UpdateMemoryDocument, { id, userId: query.user_id ?? (userIdOfBody as string | undefined), input: camelCaseKeys(changes) });
+      return call(UpdateMemoryDocument, { id, userId: oneOf(query.user_id, userIdOfBody as string | undefined), input: camelCaseKeys(changes) });
     },
     answer: ({ updateMemory: { id, updated, version } }) => ({ body: { id, updated, version } }),
     response: responses.updated,
@@ -191,7 +196,15 @@ export const routes: readonly Route[] = [
   }),
 ];
 
+/** The user that a PATCH names in its query, its body, or both. */
+function oneOf(userIdOfQuery: string | undefined, userIdOfBody: string | undefined): string | undefined {
+  if (userIdOfQuery !== undefined && userIdOfBody !== undefined && userIdOfQuery !== userIdOfBody)
+    throw invalidParameter([{ path: ['user_id'], message: 'must be the same in the query and in the body' }]);
+  return userIdOfQuery ?? userIdOfBody;
+}
+
 function filterOf({ user_id, session_id, tier, tiers, type, tags, after, before, archived }: FilterQuery) {
+  if (tier !== undefined && tiers) throw invalidParameter([{ path: ['tiers'], message: "can't be given together with tier" }]);
   return {
     userId: user_id,
     sessionId: session_id,
