@@ -58,7 +58,7 @@ try {
     });
     await inParallel(4, questions, async ({ question, ability, evidence }) => {
       const parameters = new URLSearchParams({ q: question, user_id, limit: '100', explain: 'true' });
-      const { memories } = await service.request('GET', `/memory/search?${parameters}`);
+      const { memories } = await service.request('GET', `/memory/search?${parameters.toString()}`);
       const candidates = memories.map(({ id, score, explanation: { semantic, cosine, lexical } }: any): Candidate => ({
         message: messageOf.get(id)!,
         score,

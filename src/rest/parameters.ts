@@ -17,7 +17,7 @@ export function limit(maximum: number, standard: number) {
     .string()
     .optional()
     .transform((text) => (text === undefined ? undefined : numeric(text)))
-    .pipe(pageSize(maximum, standard) as unknown as z.ZodType<number, string | number | undefined>)
+    .pipe(pageSize(maximum, standard))
     .meta({ openapi: { type: 'integer', minimum: 1, default: standard }, description: `How many; above ${maximum} it is taken as ${maximum}.` });
 }
 

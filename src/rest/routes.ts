@@ -43,7 +43,7 @@ export const routes: readonly Route[] = [
     summary: 'Store a memory',
     description: 'The memory can be found the moment this answers. The same content again in the same user, tier and session is not stored twice.',
     scope: 'memory:write',
-    body: snakeCaseKeys(storeShape) as Record<string, z.ZodType>,
+    body: snakeCaseKeys(storeShape),
     call: ({ body }) => call(StoreMemoryDocument, { input: camelCaseKeys(body) as never }),
     answer: ({ storeMemory: { id, stored, duplicate } }) => ({
       body: { id, stored, ...(duplicate ? { duplicate } : {}) },
@@ -153,11 +153,11 @@ export const routes: readonly Route[] = [
     description: 'At least one field besides user_id. Concurrent changes are merged one after the other; none is lost.',
     scope: 'memory:write',
     query: userId,
-    body: { ...snakeCaseKeys(updateShape), ...userId } as Record<string, z.ZodType>,
+    body: { ...snakeCaseKeys(updateShape), ...userId },
     nulls: 'kept',
     call: ({ id, query, body }) => {
       const { user_id: userIdOfBody, ...changes } = body;
-      return call(UpdateMemoryDocument, { id, userId: oneOf(query.user_id, userIdOfBody as string | undefined), input: camelCaseKeys(changes) });
+      return call(UpdateMemoryDocument, { id, userId: oneOf(query.user_id, userIdOfBody), input: camelCaseKeys(changes) });
     },
     answer: ({ updateMemory: { id, updated, version } }) => ({ body: { id, updated, version } }),
     response: responses.updated,
