@@ -85,7 +85,7 @@ export function pageSize(maximum: number, standard: number) {
     .meta({ openapi: { type: 'integer', minimum: 1, default: standard } });
 }
 
-const ISO_TIME = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|[+-]\d{2}:?\d{2})?)?$/i;
+const ISO_TIME = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
 const EXPECTED_TIME = 'must be an ISO 8601 time such as 2026-03-01T09:30:00Z';
 
 /** A time: an ISO 8601 text (UTC unless it carries an offset) or a Date. */
@@ -105,7 +105,7 @@ function parseTime(text: string): number {
   const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', offset = 'Z'] = match;
   const date = new Date(`${year}-${month}-${day}T00:00:00Z`);
   if (date.getUTCDate() !== Number(day)) return NaN; // 30 February
-  const zone = offset.toUpperCase() === 'Z' ? 'Z' : `${offset.slice(0, 3)}:${offset.slice(-2)}`;
+  const zone = offset.toUpperCase() === 'Z' ? 'Z' : `${offset.slice(0, 3)}:${offset.slice(3).replace(':', '') || '00'}`;
   return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0').slice(0, 3)}${zone}`);
 }
 
