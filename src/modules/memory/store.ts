@@ -190,17 +190,25 @@ export function createMemoryStore(database: Database) {
 export type MemoryStore = ReturnType<typeof createMemoryStore>;
 
 // The Commit comes first: on a repeat of a committed transaction its uniqueness fails before anything is applied.
+// The sources are locked before they are looked at, or one could be erased before the relation to it is made.
 // An expired memory that still holds the dedupe key is locked, looked at again and made to give it up.
 const STORE_BATCH = `
   CREATE (commit:Commit {id: $commitId, at: $now})
   WITH commit
+  CALL () {
+    UNWIND $rows AS row
+    UNWIND row.sourceIds AS sourceId
+    WITH DISTINCT row.properties.accountId AS accountId, sourceId ORDER BY accountId, sourceId
+    MATCH (source:Memory {accountId: accountId, id: sourceId})
+    SET source.lock = true REMOVE source.lock
+    RETURN count(*) AS locked
+  }
   UNWIND $rows AS row
   CALL (row) {
-    UNWIND CASE size(row.sourceIds) WHEN 0 THEN [null] ELSE row.sourceIds END AS sourceId
-    OPTIONAL MATCH (source:Memory {accountId: row.properties.accountId, id: sourceId})
+    UNWIND CASE size(row.sourceIds) WHEN 0 THEN [null] ELSE range(0, size(row.sourceIds) - 1) END AS position
+    OPTIONAL MATCH (source:Memory {accountId: row.properties.accountId, id: row.sourceIds[position]})
       WHERE (row.sourceScopes IS NULL OR source.scope IN row.sourceScopes) AND source.expiresAt > $now
-    WITH sourceId, source ORDER BY sourceId
-    RETURN collect(source) AS sources, collect(CASE WHEN source IS NULL THEN sourceId END) AS missing
+    RETURN collect(source) AS sources, collect(CASE WHEN source IS NULL THEN position END) AS missing
   }
   OPTIONAL CALL (row, sources, missing) {
     WITH row, sources, missing WHERE size(missing) = 0
@@ -219,7 +227,7 @@ const STORE_BATCH = `
     }
     RETURN m.id AS id
   }
-  WITH commit, row, CASE WHEN id IS NULL THEN '!' + reduce(list = '', sourceId IN missing | list + ' ' + sourceId) ELSE id END AS result
+  WITH commit, row, CASE WHEN id IS NULL THEN '!' + reduce(list = '', position IN missing | list + ' ' + position) ELSE id END AS result
   ORDER BY row.index
   WITH commit, collect(result) AS results
   SET commit.results = results
@@ -311,7 +319,10 @@ function versionBefore({ content, tier, type, tags, metadata, expiresAt, archive
 }
 
 function parseOutcome(result: string, row: StoreRow): StoreOutcome {
-  if (result.startsWith('!')) return { missingSources: result.split(' ').slice(1) };
+  if (result.startsWith('!')) {
+    const positions = result.split(' ').slice(1).map(Number);
+    return { missingSources: positions.map((position) => row.sourceIds[position]!) };
+  }
   return { id: result, stored: result === row.properties.id };
 }
 
