@@ -18,10 +18,11 @@ export const resolvers: Resolvers = {
   },
   StoreMemoryPayload: {
     duplicate: ({ stored }) => !stored,
-    memory: ({ id }, _, { loaders }) => loaders.memory.load(id),
+    memory: ({ id }, _, { loaders }) => loaders.memory.clear(id).load(id),
   },
+  // What an earlier mutation of the same document read is out of date.
   UpdateMemoryPayload: {
-    memory: ({ id }, _, { loaders }) => loaders.memory.load(id),
+    memory: ({ id }, _, { loaders }) => loaders.memory.clear(id).load(id),
   },
   Memory: {
     occurredAt: ({ occurredAt }) => new Date(occurredAt),
