@@ -442,8 +442,9 @@ describe('a search', () => {
       `") OR true //`,
       `' OR 1=1 //`,
     ]) {
-      for (const filter of [{ tags: value }, { type: value }, { session_id: value }, { user_id: value }]) {
-        const query: Record<string, string> = { ...asked(viewer), ...filter };
+      const filters: Record<string, string>[] = [{ tags: value }, { type: value }, { session_id: value }, { user_id: value }];
+      for (const filter of filters) {
+        const query = { ...asked(viewer), ...filter };
         for (const reply of [await viewer.agent.get('/memory/search', { q: 'recipe', ...query }), await viewer.agent.get('/memory/list', query)]) {
           expect(reply.status, reply.story).toBe(200);
           const seen = 'user_id' in filter ? [acme.memories.shared.id] : [];
