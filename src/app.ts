@@ -9,7 +9,7 @@ import * as operations from './generated/operations.ts';
 import { graphqlErrorBody } from './graphql/errors.ts';
 import { createSchema } from './graphql/schema.ts';
 import { createGraphQLServer } from './graphql/server.ts';
-import { answerBrokenRequests, parseJsonOnly, refuseOtherMethods, requestIdOf, serviceErrorOfHttp } from './http.ts';
+import { answerBrokenRequests, closeConnectionsWhenDrained, parseJsonOnly, refuseOtherMethods, requestIdOf, serviceErrorOfHttp } from './http.ts';
 import type { Principal } from './modules/access/principal.ts';
 import { validateOperations } from './rest/adapter.ts';
 import { errorResponse, headersOf } from './rest/errors.ts';
@@ -68,6 +68,7 @@ export async function createApp({ settings, ...dependencies }: AppDependencies):
   app.decorateRequest('deadline', null as unknown as Deadline);
   app.setErrorHandler(fail);
   parseJsonOnly(app);
+  closeConnectionsWhenDrained(app, settings.requestTimeout + 2_000);
   await app.register(cors, { origin: [...settings.corsOrigins], exposedHeaders: ['x-request-id', 'retry-after', 'location'], maxAge: 600 });
   await app.register(helmet, {
     contentSecurityPolicy: { directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] }, useDefaults: false },

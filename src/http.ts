@@ -28,6 +28,26 @@ export function parseJsonOnly(app: FastifyInstance): void {
 }
 
 /**
+ * Closing waits for every connection, and a client keeps one open long after its last answer: so while the app closes each
+ * answer ends its connection, and after `patience` milliseconds the others are cut.
+ */
+export function closeConnectionsWhenDrained(app: FastifyInstance, patience: number): void {
+  let cutting: NodeJS.Timeout | undefined;
+  app.addHook('preClose', (done) => {
+    cutting = setTimeout(() => app.server.closeAllConnections(), patience);
+    done();
+  });
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (cutting) reply.header('connection', 'close');
+    done();
+  });
+  app.addHook('onClose', (_app, done) => {
+    clearTimeout(cutting);
+    done();
+  });
+}
+
+/**
  * Answers 405 for every other method of the known paths, and 404 for unknown paths. The literal paths have to be named,
  * or PATCH /memory/search would be taken for a memory of that id.
  */

@@ -87,7 +87,8 @@ function greet(bound: ReturnType<ReturnType<typeof createServer>['address']>, co
   const port = bound !== null && typeof bound === 'object' ? bound.port : config.port;
   const host = ['0.0.0.0', '::', '127.0.0.1'].includes(config.host) ? 'localhost' : config.host;
   const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const file = relative(process.cwd(), apiKeyFile(config.dataDir));
+  const fromHere = relative(process.cwd(), apiKeyFile(config.dataDir));
+  const file = fromHere.startsWith('..') ? apiKeyFile(config.dataDir) : fromHere;
   console.log(`
 The memory service ${VERSION} is ready (${((performance.now() - startedAt) / 1000).toFixed(1)} s).
 

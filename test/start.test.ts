@@ -1,0 +1,251 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { deadlineIn } from '../src/deadline.ts';
+import { connectDatabase } from '../src/graph/database.ts';
+import { findProcesses } from '../src/graph/local/process.ts';
+import { findLocalServer } from '../src/graph/local/server.ts';
+import { SCHEMA_VERSION } from '../src/graph/migrations.ts';
+import { generateApiKey } from '../src/modules/access/key.ts';
+import { Client } from './testkit/client.ts';
+import { runtimeDir } from './testkit/runtime-dir.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const READY = 'Store a memory:';
+
+/** A process of the service, and what it has printed. */
+interface Started {
+  readonly process: ChildProcess;
+  readonly output: () => string;
+  /** Resolves when the text has been printed; throws when the process ends before. */
+  printed(text: string): Promise<void>;
+  exit: Promise<number | null>;
+  kill(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+let port: number;
+let url: string;
+let dataDir: string;
+const running = new Set<Started>();
+
+beforeAll(async () => {
+  port = await freePort();
+  url = `http://127.0.0.1:${port}`;
+  dataDir = mkdtempSync(join(tmpdir(), 'memory-start-'));
+});
+afterEach(async () => {
+  await Promise.all([...running].map((started) => started.kill('SIGKILL')));
+});
+afterAll(async () => {
+  const server = await findLocalServer(dataDir);
+  await server?.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+function start(environment: Record<string, string> = {}): Started {
+  const child = spawn('node', ['src/start.mjs'], { cwd: ROOT, env: environmentWith(environment), stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  const exit = new Promise<number | null>((resolve) => child.once('close', resolve));
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const started: Started = {
+    process: child,
+    output: () => output,
+    printed: (text) =>
+      new Promise((resolve, reject) => {
+        const look = () => output.includes(text) && resolve();
+        child.stdout.on('data', look);
+        look();
+        void exit.then(() => reject(new Error(`ended before it printed "${text}":\n${output}`)));
+      }),
+    exit,
+    kill(signal) {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      return exit;
+    },
+  };
+  running.add(started);
+  void exit.then(() => running.delete(started));
+  return started;
+}
+
+function environmentWith(environment: Record<string, string>): NodeJS.ProcessEnv {
+  return { ...process.env, PORT: String(port), DATA_DIR: dataDir, RUNTIME_DIR: runtimeDir, LOG_LEVEL: 'silent', ...environment };
+}
+
+function command(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    execFile('npm', ['run', '--silent', ...args], { cwd: ROOT, env: environmentWith({}) }, (error, stdout, stderr) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : error ? 1 : 0, stdout, stderr }),
+    );
+  });
+}
+
+const firstClient = () => new Client(url, readFileSync(join(dataDir, 'api-key'), 'utf8').trim(), { id: '', name: 'default' }, '');
+const neo4jProcesses = () => findProcesses('java', `--home-dir=${join(dataDir, 'neo4j')}`);
+
+// These tests are one story, told in order on one data folder.
+describe('npm start', () => {
+  it('survives a kill -9 at each step of its first set-up', async () => {
+    for (const step of ['Setting up Neo4j', 'Starting Neo4j', 'Neo4j is ready', 'Setting up the database']) {
+      const killed = start();
+      // A step that an earlier, killed start has completed is not printed again; being ready comes after all of them.
+      await Promise.race([killed.printed(step), killed.printed(READY)]);
+      await killed.kill('SIGKILL');
+    }
+    const survivor = start();
+    await survivor.printed(READY);
+    expect(neo4jProcesses()).toHaveLength(1);
+    expect((await firstClient().get('/health')).body).toMatchObject({ status: 'ok' });
+    expect(await survivor.kill('SIGTERM'), survivor.output()).toBe(0);
+    expect(neo4jProcesses()).toHaveLength(0);
+    rmSync(dataDir, { recursive: true });
+  });
+
+  it('sets up everything, prints what a newcomer needs, and keeps secrets to their owner', async () => {
+    const first = start();
+    await first.printed(READY);
+    const key = readFileSync(join(dataDir, 'api-key'), 'utf8').trim();
+    expect(first.output()).toContain(key);
+    expect(first.output()).toContain(`http://localhost:${port}/graphql`);
+    expect(first.output()).toContain(`curl http://localhost:${port}/memory`);
+    expect(statSync(join(dataDir, 'api-key')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(dataDir, 'neo4j', 'password')).mode & 0o777).toBe(0o600);
+
+    await firstClient().store('The first memory of this folder');
+    expect(await firstClient().found('memory')).toEqual(['The first memory of this folder']);
+
+    const second = start({ PORT: String(await freePort()) });
+    expect(await second.exit).toBe(1);
+    expect(second.output()).toMatch(/in use by process \d+/);
+    const third = start({ DATA_DIR: join(dataDir, 'other') });
+    expect(await third.exit).toBe(1);
+    expect(third.output()).toContain(`port ${port} on 127.0.0.1 is taken`);
+
+    expect(await first.kill('SIGTERM'), first.output()).toBe(0);
+    expect(neo4jProcesses()).toHaveLength(0);
+  });
+
+  it('starts again on the same data, and after a kill -9 takes over the Neo4j that still runs', async () => {
+    const second = start();
+    await second.printed(READY);
+    expect(second.output()).not.toContain(firstClient().key);
+    expect(await firstClient().found('memory')).toEqual(['The first memory of this folder']);
+    const [neo4j] = neo4jProcesses();
+    await second.kill('SIGKILL');
+
+    const third = start();
+    await third.printed(READY);
+    expect(neo4jProcesses()).toEqual([neo4j]);
+    expect(await firstClient().found('memory')).toEqual(['The first memory of this folder']);
+    expect(await third.kill('SIGINT'), third.output()).toBe(0);
+    expect(neo4jProcesses()).toHaveLength(0);
+  });
+
+  it('finishes the requests under way before it stops', async () => {
+    const service = start();
+    await service.printed(READY);
+    const client = firstClient();
+    await client.store('One store beforehand, so that the first one is not slow');
+    const long = 'a text that takes a moment to embed '.repeat(60);
+    const stores = Array.from({ length: 16 }, (_, index) => client.post('/memory', { content: `Stored while stopping, number ${index}: ${long}` }));
+    // Answered after those sixteen have arrived.
+    await client.get('/memory/list');
+    const exit = service.kill('SIGTERM');
+    const replies = await Promise.allSettled(stores);
+    expect(await exit, service.output()).toBe(0);
+
+    const again = start();
+    await again.printed(READY);
+    const { body } = await firstClient().get('/memory/list', { limit: 100 });
+    const kept = new Set(body.memories.map(({ id }: { id: string }) => id));
+    for (const reply of replies) {
+      if (reply.status === 'rejected') throw reply.reason;
+      expect(reply.value.status, reply.value.story).toBe(200);
+      expect(kept).toContain(reply.value.body.id);
+    }
+  });
+
+  it('lists every mistake of the configuration at once', async () => {
+    const refused = start({ PORT: 'eighty', SESSION_TTL: '24', NEO4J_URI: 'neo4j://127.0.0.1:7687', BOOTSTRAP_API_KEY: `${generateApiKey()}x` });
+    expect(await refused.exit).toBe(1);
+    for (const variable of ['PORT', 'SESSION_TTL', 'BOOTSTRAP_API_KEY']) expect(refused.output()).toContain(`${variable}: must be`);
+    expect(refused.output()).not.toContain(' at ');
+  });
+
+  it('refuses a database that a newer service wrote', async () => {
+    const service = start();
+    await service.printed(READY);
+    const server = (await findLocalServer(dataDir))!;
+    const database = connectDatabase({ ...server, database: 'neo4j' });
+    const setVersion = (version: number) =>
+      database.write("MATCH (s:Schema {id: 'schema'}) SET s.version = $version", { version }, deadlineIn(10_000));
+    await setVersion(SCHEMA_VERSION + 1);
+    await service.kill('SIGKILL');
+
+    const refused = start();
+    expect(await refused.exit).toBe(1);
+    expect(refused.output()).toContain(`schema version ${SCHEMA_VERSION + 1}, written by a newer memory service`);
+    expect(neo4jProcesses()).toHaveLength(0);
+    await database.close();
+    rmSync(dataDir, { recursive: true });
+  });
+});
+
+describe('npm run keys and npm run accounts', () => {
+  it('work before the service has ever run, and while it does', async () => {
+    const given = generateApiKey();
+    const created = await command('accounts', '--', 'create', 'acme');
+    expect(created.code, created.stderr).toBe(0);
+    expect(neo4jProcesses()).toHaveLength(0);
+
+    const service = start({ BOOTSTRAP_API_KEY: given });
+    await service.printed(READY);
+    expect((await new Client(url, given, { id: '', name: '' }, '').get('/memory/list')).status).toBe(200);
+
+    const listed = await command('accounts', '--', 'list');
+    expect(listed.stdout).toMatch(/ {2}acme {2}self_hosted {2}0 active keys/);
+    const key = await command('keys', '--', 'create', '--account', 'acme', '--name', 'robot');
+    expect(key.code, key.stderr).toBe(0);
+    const robot = new Client(url, key.stdout.trim(), { id: '', name: 'acme' }, '');
+    expect((await robot.get('/memory/list')).status).toBe(200);
+    expect((await robot.delete('/memory/none')).status).toBe(403);
+
+    const keys = await command('keys', '--', 'list', '--account', 'acme');
+    expect(keys.stdout).toContain('robot');
+    expect(keys.stdout).not.toContain(robot.key);
+    const id = keys.stdout.split('  ')[0]!;
+    expect((await command('keys', '--', 'revoke', id, '--account', 'acme')).code).toBe(0);
+    await expect.poll(async () => (await robot.get('/memory/list')).status, { timeout: 1_000, interval: 50 }).toBe(401);
+    expect(await service.kill('SIGTERM')).toBe(0);
+  });
+
+  it('say how they are called', async () => {
+    for (const args of [
+      ['keys'],
+      ['keys', '--', 'create', '--scopes', 'memory:all'],
+      ['keys', '--', 'revoke'],
+      ['accounts', '--', 'create', 'a b'],
+      ['keys', '--', '--no'],
+    ]) {
+      const { code, stderr } = await command(...args);
+      expect(code, args.join(' ')).toBe(2);
+      expect(stderr).toMatch(/Usage: npm run|known are/);
+    }
+    const missing = await command('keys', '--', 'create', '--account', 'nobody');
+    expect(missing.code).toBe(1);
+    expect(missing.stderr).toContain("There is no account 'nobody'");
+  });
+});
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
