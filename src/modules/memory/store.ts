@@ -126,7 +126,11 @@ export function createMemoryStore(database: Database) {
     ): Promise<{ version: number; updated: boolean } | null> {
       return database.transaction(async (run) => {
         const [found] = await run(LOCK_FOR_UPDATE, { id, ...visibility, commitId, now });
-        if (!found) return null;
+        if (!found) {
+          // A repeat doesn't see a memory that its first try took out of the caller's sight.
+          const [commit] = await run('MATCH (c:Commit {id: $commitId}) RETURN c.version AS version', { commitId });
+          return commit ? { version: commit['version'] as number, updated: true } : null;
+        }
         if (found['committedVersion'] != null) return { version: found['committedVersion'] as number, updated: true };
         const locked: LockedMemory = {
           memory: parseMemory(found['m']),
