@@ -28,7 +28,6 @@ const MIGRATIONS: readonly Migration[] = [
       'CREATE CONSTRAINT memory_dedupe_key IF NOT EXISTS FOR (m:Memory) REQUIRE m.dedupeKey IS UNIQUE',
       'CREATE INDEX memory_by_account IF NOT EXISTS FOR (m:Memory) ON (m.accountId, m.createdAt, m.id)',
       'CREATE INDEX memory_by_scope IF NOT EXISTS FOR (m:Memory) ON (m.scope, m.createdAt, m.id)',
-      'CREATE INDEX memory_by_session IF NOT EXISTS FOR (m:Memory) ON (m.scope, m.sessionId, m.occurredAt, m.createdAt, m.id)',
       'CREATE INDEX memory_by_expiry IF NOT EXISTS FOR (m:Memory) ON (m.expiresAt)',
       // A write leaves its id and result here in its own transaction: a repeat of the transaction finds it and applies nothing.
       'CREATE CONSTRAINT commit_id IF NOT EXISTS FOR (c:Commit) REQUIRE c.id IS UNIQUE',
