@@ -80,6 +80,7 @@ export function serviceErrorOfHttp(error: unknown): ServiceError | null {
   if (error instanceof ServiceError || !code?.startsWith('FST_')) return null;
   if (statusCode === 413) return new ServiceError('payload_too_large', 'The body is larger than 1 MiB');
   if (statusCode === 415) return new ServiceError('unsupported_media_type', 'Send the body with Content-Type: application/json');
+  if (code === 'FST_ERR_BAD_URL') return new ServiceError('invalid_parameter', 'The path must be percent-encoded UTF-8');
   if (statusCode === 503) return new ServiceError('unavailable', 'The service is shutting down; try again', { retryAfterSeconds: 1 });
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
     return new ServiceError('invalid_parameter', message ?? 'The request is malformed');
