@@ -192,7 +192,7 @@ export const routes: readonly Route[] = [
       },
     }),
     response: responses.health,
-    errors: [],
+    errors: ['invalid_parameter'],
   }),
 ];
 
