@@ -1,0 +1,241 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { v7 as uuid } from 'uuid';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type Deadline, deadlineIn } from '../src/deadline.ts';
+import { connectDatabase, type Database } from '../src/graph/database.ts';
+import { facetsOf } from '../src/modules/memory/filter.ts';
+import { NEVER } from '../src/modules/memory/model.ts';
+import { scopeOf } from '../src/modules/memory/scope.ts';
+import { createMemoryStore, type MemoryStore, type StoreRow } from '../src/modules/memory/store.ts';
+import { createMemoryWriter } from '../src/modules/memory/writer.ts';
+
+let database: Database;
+let store: MemoryStore;
+
+beforeAll(() => {
+  database = connectDatabase(inject('neo4j'));
+  store = createMemoryStore(database);
+});
+afterAll(() => database.close());
+
+/** A row as the service makes them. */
+function rowOf(accountId: string, content: string, { properties = {}, sourceIds = [] as string[] } = {}): StoreRow {
+  const keyed = { accountId, userId: null, tier: 2, type: 'fact', tags: [], sessionId: null, archived: false };
+  const scope = scopeOf(keyed);
+  const now = Date.now();
+  return {
+    properties: {
+      ...keyed,
+      id: uuid(),
+      scope,
+      facets: facetsOf({ ...keyed, scope }),
+      dedupeKey: createHash('sha256').update(`${accountId} ${content}`).digest('hex'),
+      content,
+      metadata: '{}',
+      sourceIds,
+      specificity: 0.5,
+      recalls: 0,
+      occurredAt: now,
+      createdAt: now,
+      updatedAt: now,
+      expiresAt: NEVER,
+      expiryDefaulted: false,
+      version: 1,
+      embeddingModel: 'test',
+      embeddingCut: false,
+      ...properties,
+    },
+    vector: Float32Array.from(randomBytes(384), (byte) => byte - 127),
+    sourceIds,
+    sourceScopes: null,
+  };
+}
+
+const rowsOf = (accountId: string, count: number) => Array.from({ length: count }, (_, index) => rowOf(accountId, `Row ${index}`));
+
+async function storedContents(accountId: string): Promise<string[]> {
+  const rows = await database.read('MATCH (m:Memory {accountId: $accountId}) RETURN m.content AS content', { accountId }, deadlineIn(10_000));
+  return rows.map((row) => row['content'] as string).sort();
+}
+
+/** The real store, with the sizes of its transactions; while the gate is shut they wait before the database. */
+function watched() {
+  const sizes: number[] = [];
+  let open: (() => void) | undefined;
+  let gate: Promise<void> | undefined;
+  const storeBatch: MemoryStore['storeBatch'] = async (rows, commitId, now, deadline) => {
+    sizes.push(rows.length);
+    await gate;
+    return store.storeBatch(rows, commitId, now, deadline);
+  };
+  return {
+    sizes,
+    storeBatch,
+    shut: () => void (gate = new Promise((resolve) => (open = resolve))),
+    open: () => open?.(),
+  };
+}
+
+/** A deadline that passes when the test says so. */
+function deadlineByHand(): { deadline: Deadline; pass: () => void } {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return {
+    deadline: { signal: controller.signal, remaining: () => (controller.signal.aborted ? 0 : 10_000) },
+    pass: () => controller.abort(),
+  };
+}
+
+describe('the writer', () => {
+  it('commits a lone store at once, in a transaction of its own', async () => {
+    const { sizes, storeBatch } = watched();
+    const writer = createMemoryWriter({ storeBatch });
+    const accountId = uuid();
+    for (const row of rowsOf(accountId, 3)) expect(await writer.store(row, deadlineIn(10_000))).toEqual({ id: row.properties.id, stored: true });
+    expect(sizes).toEqual([1, 1, 1]);
+  });
+
+  it('gathers what waits while two transactions are under way, 64 rows at most, in the order of coming', async () => {
+    const { sizes, storeBatch } = watched();
+    const writer = createMemoryWriter({ storeBatch });
+    const accountId = uuid();
+    const rows = rowsOf(accountId, 200);
+    const outcomes = await Promise.all(rows.map((row) => writer.store(row, deadlineIn(10_000))));
+    expect(sizes).toEqual([1, 1, 64, 64, 64, 6]);
+    expect(outcomes, 'each caller gets the outcome of its own row').toEqual(rows.map((row) => ({ id: row.properties.id, stored: true })));
+    expect(await storedContents(accountId)).toEqual(rows.map(({ properties }) => properties['content']).sort());
+  });
+
+  it('stores the same content once within a transaction', async () => {
+    const watch = watched();
+    const writer = createMemoryWriter(watch);
+    const accountId = uuid();
+    const rows = Array.from({ length: 12 }, () => rowOf(accountId, 'The same'));
+    watch.shut();
+    const storing = rows.map((row) => writer.store(row, deadlineIn(10_000)));
+    watch.open();
+    const outcomes = await Promise.all(storing);
+    expect(new Set(outcomes.map((outcome) => 'id' in outcome && outcome.id)).size).toBe(1);
+    expect(outcomes.filter((outcome) => 'stored' in outcome && outcome.stored)).toHaveLength(1);
+    expect(await storedContents(accountId)).toEqual(['The same']);
+  });
+});
+
+describe('a row that the database refuses', () => {
+  /** Neo4j can't keep a map in a property. */
+  const BAD = { metadata: { nested: { map: true } } };
+
+  it('fails alone: every other row of its transaction is stored', async () => {
+    const watch = watched();
+    const writer = createMemoryWriter(watch);
+    const accountId = uuid();
+    const rows = [...rowsOf(accountId, 40), rowOf(accountId, 'Bad', { properties: BAD }), rowOf(accountId, 'After the bad one')];
+    const results = await Promise.allSettled(rows.map((row) => writer.store(row, deadlineIn(10_000))));
+    expect(results.map(({ status }) => status)).toEqual(rows.map(({ properties }) => (properties['content'] === 'Bad' ? 'rejected' : 'fulfilled')));
+    expect(watch.sizes.slice(0, 3), 'they were in one transaction').toEqual([1, 1, 40]);
+    expect(watch.sizes.length, 'halving, not one by one').toBeLessThanOrEqual(3 + 2 * Math.ceil(Math.log2(40)));
+    expect(await storedContents(accountId)).toEqual(
+      rows
+        .map(({ properties }) => properties['content'])
+        .filter((content) => content !== 'Bad')
+        .sort(),
+    );
+  });
+
+  it('fails alone when there are several, and when it stands alone', async () => {
+    const writer = createMemoryWriter(store);
+    const accountId = uuid();
+    const rows = rowsOf(accountId, 30).map((row, index) => (index % 10 === 5 ? { ...row, properties: { ...row.properties, ...BAD } } : row));
+    const results = await Promise.allSettled(rows.map((row) => writer.store(row, deadlineIn(10_000))));
+    expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(3);
+    expect(await storedContents(accountId)).toHaveLength(27);
+    await expect(writer.store(rowOf(accountId, 'Alone', { properties: BAD }), deadlineIn(10_000))).rejects.toThrow();
+    await expect(writer.store(rowOf(accountId, 'The writer goes on'), deadlineIn(10_000))).resolves.toMatchObject({ stored: true });
+  });
+
+  it('by its missing sources is told so, and its neighbours are stored', async () => {
+    const watch = watched();
+    const writer = createMemoryWriter(watch);
+    const accountId = uuid();
+    const source = rowOf(accountId, 'Source');
+    await writer.store(source, deadlineIn(10_000));
+    const missing = [uuid(), 'no id at all', uuid()];
+    watch.shut();
+    const storing = [
+      writer.store(rowOf(accountId, 'First'), deadlineIn(10_000)),
+      writer.store(rowOf(accountId, 'Second'), deadlineIn(10_000)),
+      writer.store(rowOf(accountId, 'Derived', { sourceIds: [source.properties.id] }), deadlineIn(10_000)),
+      writer.store(rowOf(accountId, 'Orphan', { sourceIds: [missing[0]!, source.properties.id, missing[1]!, missing[2]!] }), deadlineIn(10_000)),
+    ];
+    watch.open();
+    const outcomes = await Promise.all(storing);
+    expect(outcomes[3]).toEqual({ missingSources: missing });
+    expect(await storedContents(accountId)).toEqual(['Derived', 'First', 'Second', 'Source']);
+  });
+});
+
+describe('a transaction that is repeated', () => {
+  it('under the same commit id answers as before and applies nothing', async () => {
+    const accountId = uuid();
+    const rows = [...rowsOf(accountId, 3), rowOf(accountId, 'Row 1'), rowOf(accountId, 'Orphan', { sourceIds: [uuid()] })];
+    const commitId = uuid();
+    const first = await store.storeBatch(rows, commitId, Date.now(), deadlineIn(10_000));
+    await store.erase({ id: rows[0]!.properties.id, visibility: { accountId, scopes: null }, commitId: uuid(), now: Date.now() }, deadlineIn(10_000));
+    const again = await store.storeBatch(rows, commitId, Date.now(), deadlineIn(10_000));
+    expect(again).toEqual(first);
+    expect(await storedContents(accountId), 'what was erased meanwhile stays erased').toEqual(['Row 1', 'Row 2']);
+  });
+});
+
+describe('the queue', () => {
+  it('takes 4,096 rows and refuses the next with 503, and takes more when there is room again', async () => {
+    const watch = watched();
+    const writer = createMemoryWriter(watch);
+    const accountId = uuid();
+    const { deadline, pass } = deadlineByHand();
+    watch.shut();
+    const underWay = rowsOf(accountId, 2).map((row) => writer.store(row, deadlineIn(10_000)));
+    const row = rowOf(accountId, 'Waiting');
+    const waiting = Array.from({ length: 4_096 }, () => writer.store(row, deadline).catch((error: unknown) => error));
+    await expect(writer.store(rowOf(accountId, 'One too many'), deadlineIn(10_000))).rejects.toMatchObject({
+      code: 'unavailable',
+      retryAfterSeconds: 1,
+    });
+
+    pass();
+    for (const error of await Promise.all(waiting)) expect(error).toMatchObject({ code: 'unavailable' });
+    watch.open();
+    await Promise.all(underWay);
+    await expect(writer.store(rowOf(accountId, 'Later'), deadlineIn(10_000))).resolves.toMatchObject({ stored: true });
+    expect(await storedContents(accountId), 'what was refused is not stored').toEqual(['Later', 'Row 0', 'Row 1']);
+  });
+
+  it('answers 503 to a row whose deadline passes while it waits, at that moment, and never stores it', async () => {
+    const watch = watched();
+    const writer = createMemoryWriter(watch);
+    const accountId = uuid();
+    watch.shut();
+    const underWay = rowsOf(accountId, 2).map((row) => writer.store(row, deadlineIn(10_000)));
+    const patient = writer.store(rowOf(accountId, 'Patient'), deadlineIn(10_000));
+    const started = performance.now();
+    await expect(writer.store(rowOf(accountId, 'Hasty'), deadlineIn(100))).rejects.toMatchObject({ code: 'unavailable' });
+    expect(performance.now() - started).toBeLessThan(2_000);
+    watch.open();
+    await Promise.all([...underWay, patient]);
+    await writer.drain();
+    expect(watch.sizes).toEqual([1, 1, 1]);
+    expect(await storedContents(accountId)).toEqual(['Patient', 'Row 0', 'Row 1']);
+  });
+
+  it('is empty when draining ends', async () => {
+    const watch = watched();
+    const writer = createMemoryWriter(watch);
+    const accountId = uuid();
+    const storing = Promise.all(rowsOf(accountId, 150).map((row) => writer.store(row, deadlineIn(10_000))));
+    await writer.drain();
+    expect(await storedContents(accountId)).toHaveLength(150);
+    await storing;
+    await writer.drain();
+  });
+});
