@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
+import { plainBm25 } from './plain-bm25.ts';
 import { startBenchService } from './service.ts';
 
 const USAGE = `Usage: npm run bench:recall -- FILE [--limit N] [--hits FILE]
@@ -23,9 +24,12 @@ interface Candidate {
   semantic: number;
   cosine: number;
   lexical: number;
+  /** By the baseline, which does not go through the service. */
+  bm25: number;
 }
 
 const RANKINGS: Record<string, (candidate: Candidate) => number> = {
+  'plain BM25': ({ bm25 }) => bm25,
   'words alone': ({ lexical }) => lexical,
   'vector alone': ({ semantic }) => semantic,
   fused: ({ score }) => score,
@@ -56,16 +60,16 @@ try {
       });
       messageOf.set(stored.id, id);
     });
+    const baseline = plainBm25(messages.map(({ content }) => content));
+    const position = new Map(messages.map(({ id }, index) => [id, index]));
     await inParallel(4, questions, async ({ question, ability, evidence }) => {
       const parameters = new URLSearchParams({ q: question, user_id, limit: '100', explain: 'true' });
       const { memories } = await service.request('GET', `/memory/search?${parameters.toString()}`);
-      const candidates = memories.map(({ id, score, explanation: { semantic, cosine, lexical } }: any): Candidate => ({
-        message: messageOf.get(id)!,
-        score,
-        semantic,
-        cosine,
-        lexical,
-      }));
+      const bm25 = baseline(question);
+      const candidates = memories.map(({ id, score, explanation: { semantic, cosine, lexical } }: any): Candidate => {
+        const message = messageOf.get(id)!;
+        return { message, score, semantic, cosine, lexical, bm25: bm25[position.get(message)!]! };
+      });
       asked.push({ conversation, question, ability, evidence, candidates });
     });
   }
