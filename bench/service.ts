@@ -29,7 +29,7 @@ export async function startBenchService(report: (line: string) => void): Promise
   const server = await startLocalServer({ dataDir, runtime, heap: '1g', report, signal });
   const database = connectDatabase({ ...server, database: 'neo4j' });
   await migrate(database, { dimensions: 384 }, report);
-  const { newKey } = await bootstrapAccess(createAccessStore(database), { dataDir, givenKey: undefined });
+  const { newKey } = await bootstrapAccess(createAccessStore(database), { dataDir, givenKey: undefined, report });
   const embedder = withCache(await createLocalEmbedder(runtime));
   const app = await createApp({
     database,

@@ -22,7 +22,7 @@ export function deadlineIn(milliseconds: number): Deadline {
 export function raceDeadline<T>(work: Promise<T>, { signal }: Deadline): Promise<T> {
   return new Promise((resolve, reject) => {
     const expire = () => reject(deadlinePassed());
-    if (signal.aborted) return expire();
+    if (signal.aborted) expire();
     signal.addEventListener('abort', expire, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', expire));
   });

@@ -48,7 +48,7 @@ async function serve(config: Config): Promise<void> {
     closers.push(() => loading.then((embedder) => embedder.close()).catch(() => undefined));
     const access = createAccessStore(opened.database);
     await migrate(opened.database, { dimensions: 384 }, report);
-    const { newKey } = await bootstrapAccess(access, { dataDir: config.dataDir, givenKey: config.bootstrapApiKey });
+    const { newKey } = await bootstrapAccess(access, { dataDir: config.dataDir, givenKey: config.bootstrapApiKey, report });
     const embedder = await loading;
     signal.throwIfAborted();
 
@@ -95,7 +95,7 @@ The memory service ${VERSION} is ready (${((performance.now() - startedAt) / 100
   REST      ${address}
   GraphQL   ${address}/graphql (in a browser: Apollo Sandbox)
   API       ${address}/openapi.json
-  API key   ${newKey ? `${newKey}  (shown once; kept in ${file})` : `in ${file}, or: npm run keys -- create`}
+  API key   ${newKey ? `${newKey}  (shown once; kept in ${file})` : `in ${file}; more: npm run keys -- create`}
 
 Store a memory:
   curl ${address}/memory -H "Authorization: Bearer $(cat ${file})" -H "Content-Type: application/json" -d '{"content":"Maya prefers window seats"}'
