@@ -14,15 +14,19 @@ export function apiKeyFile(dataDir: string): string {
 }
 
 /**
- * Creates the first account and its key, with every scope, unless there is an account already. Returns the key when it is
- * new. The file comes before the database, so that a start that is killed in between goes on with the same key.
+ * Creates the first account and its key, with every scope, unless that account has a key already. Returns the key when it
+ * is new. The file comes before the database, so that a start that is killed in between goes on with the same key.
  */
 export async function bootstrapAccess(
   store: AccessStore,
-  options: { dataDir: string; givenKey: string | undefined },
+  options: { dataDir: string; givenKey: string | undefined; report: (line: string) => void },
 ): Promise<{ newKey: string | null }> {
   const deadline = deadlineIn(30_000);
-  if ((await store.listAccounts(deadline)).some(({ keys }) => keys > 0)) return { newKey: null };
+  if ((await store.listKeys(FIRST_ACCOUNT, deadline)).length > 0) {
+    if (options.givenKey && !(await store.findKey(hashApiKey(options.givenKey), deadline)))
+      options.report(`BOOTSTRAP_API_KEY is not used: the account '${FIRST_ACCOUNT}' has a key already. More keys: npm run keys -- create`);
+    return { newKey: null };
+  }
   const key = options.givenKey ?? savedKey(options.dataDir) ?? generateApiKey();
   writeFileSync(apiKeyFile(options.dataDir), `${key}\n`, { mode: 0o600 });
   const now = Date.now();
