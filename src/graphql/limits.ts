@@ -1,7 +1,6 @@
-import type { ApolloServerPlugin } from '@apollo/server';
-import { type DocumentNode, type FragmentDefinitionNode, Kind, type SelectionSetNode } from 'graphql';
+import type { ApolloServerPlugin, GraphQLRequestContextDidResolveOperation } from '@apollo/server';
+import { type ASTNode, type DocumentNode, type FragmentDefinitionNode, GraphQLError, Kind, type SelectionSetNode } from 'graphql';
 import { type ComplexityEstimator, getComplexity } from 'graphql-query-complexity';
-import { ServiceError } from '../errors.ts';
 import type { Context } from '../context.ts';
 
 /** Tokens of a document, counted while it is parsed. */
@@ -14,23 +13,32 @@ const MAXIMUM_COST = 10_000;
 export const limits: ApolloServerPlugin<Context> = {
   requestDidStart: () =>
     Promise.resolve({
-      didResolveOperation({ document, schema, request, operationName }) {
-        const { depth, aliases } = measure(document);
-        if (depth > MAXIMUM_DEPTH) throw tooMuch(`This document nests fields ${depth} deep; the limit is ${MAXIMUM_DEPTH}`);
-        if (aliases > MAXIMUM_ALIASES) throw tooMuch(`This document has ${aliases} aliases; the limit is ${MAXIMUM_ALIASES}`);
-        const cost = getComplexity({
-          schema,
-          query: document,
-          variables: request.variables ?? {},
-          ...(operationName ? { operationName } : {}),
-          estimators: [costOfField],
-        });
+      didResolveOperation(operation) {
+        const { depth, aliases } = measure(operation.document);
+        if (depth > MAXIMUM_DEPTH) throw refusal(`This document nests fields ${depth} deep; the limit is ${MAXIMUM_DEPTH}`);
+        if (aliases > MAXIMUM_ALIASES) throw refusal(`This document has ${aliases} aliases; the limit is ${MAXIMUM_ALIASES}`);
+        const cost = costOf(operation);
         if (cost > MAXIMUM_COST)
-          throw tooMuch(`This document costs ${cost}; the limit is ${MAXIMUM_COST}. A field costs 1, a list its page size times its fields`);
+          throw refusal(`This document costs ${cost}; the limit is ${MAXIMUM_COST}. A field costs 1, a list its page size times its fields`);
         return Promise.resolve();
       },
     }),
 };
+
+function costOf({ document, schema, request, operationName }: GraphQLRequestContextDidResolveOperation<Context>): number {
+  try {
+    return getComplexity({
+      schema,
+      query: document,
+      variables: request.variables ?? {},
+      ...(operationName ? { operationName } : {}),
+      estimators: [costOfField],
+    });
+  } catch (error) {
+    // The variables don't fit, or the fragments unfold into too many fields to be counted.
+    throw error instanceof GraphQLError ? refusal(error.message, error.nodes) : error;
+  }
+}
 
 /** One a field; a list as often as it is long. */
 const costOfField: ComplexityEstimator = ({ args, childComplexity }) => {
@@ -82,6 +90,7 @@ function measure(document: DocumentNode): { depth: number; aliases: number } {
   return { depth, aliases };
 }
 
-function tooMuch(message: string): ServiceError {
-  return new ServiceError('invalid_parameter', message);
+/** A 400: without it Apollo answers 500 to what a plugin throws. */
+function refusal(message: string, nodes?: readonly ASTNode[]): GraphQLError {
+  return new GraphQLError(message, { nodes: nodes ?? null, extensions: { code: 'BAD_REQUEST', http: { status: 400 } } });
 }
