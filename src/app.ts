@@ -52,11 +52,13 @@ export async function createApp({ settings, ...dependencies }: AppDependencies):
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: requestIdOf,
     bodyLimit: BODY_LIMIT,
-    routerOptions: { maxParamLength: 8_192 },
+    // No id is too long to be simply not found: this is as much as Node reads of a request's head.
+    routerOptions: { maxParamLength: 16_384 },
     trustProxy: settings.trustProxy,
     requestTimeout: 30_000,
     forceCloseConnections: 'idle',
-    http: { requireHostHeader: false },
+    // Slow requests are looked for every second; by default every half minute, which would double their time.
+    http: { requireHostHeader: false, connectionsCheckingInterval: 1_000 },
     clientErrorHandler: answerBrokenRequests,
     frameworkErrors: fail,
   });
