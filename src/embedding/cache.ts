@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { LRUCache } from 'lru-cache';
 import type { EmbedOptions, Embedder } from './embedder.ts';
 
@@ -31,6 +32,7 @@ function remember<Vector extends object>(entries: number, embed: Embed<Vector>):
 
   function depart(key: string, text: string): Flight<Vector> {
     const stop = new AbortController();
+    setMaxListeners(0, stop.signal); // Each window of a long text listens to it.
     const result = embed(text, { signal: stop.signal });
     const flight: Flight<Vector> = { result, callers: 0, stop };
     flights.set(key, flight);
