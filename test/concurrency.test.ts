@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Client, Reply } from './testkit/client.ts';
+import { Client, type Reply } from './testkit/client.ts';
 import { useService } from './testkit/service.ts';
 
 const service = useService();
@@ -7,7 +7,7 @@ const service = useService();
 const other = useService();
 
 /** The same key at both instances. */
-const atBoth = (agent: Client): [Client, Client] => [agent, Object.assign(Object.create(agent) as Client, { url: other.url })];
+const atBoth = (agent: Client): [Client, Client] => [agent, new Client(other.url, agent.key, agent.account, agent.keyId)];
 const idsOf = (reply: Reply): string[] => reply.body.memories.map(({ id }: { id: string }) => id);
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index));
 
