@@ -8,8 +8,17 @@ import { asServiceError, unauthenticated } from './errors.ts';
 import * as operations from './generated/operations.ts';
 import { graphqlErrorBody } from './graphql/errors.ts';
 import { createSchema } from './graphql/schema.ts';
+import { requireDocument } from './graphql/request.ts';
 import { createGraphQLServer } from './graphql/server.ts';
-import { answerBrokenRequests, closeConnectionsWhenDrained, parseJsonOnly, refuseOtherMethods, requestIdOf, serviceErrorOfHttp } from './http.ts';
+import {
+  answerBrokenRequests,
+  closeConnectionsWhenDrained,
+  corsFor,
+  parseJsonOnly,
+  refuseOtherMethods,
+  requestIdOf,
+  serviceErrorOfHttp,
+} from './http.ts';
 import type { Principal } from './modules/access/principal.ts';
 import { validateOperations } from './rest/adapter.ts';
 import { errorResponse, headersOf } from './rest/errors.ts';
@@ -41,6 +50,10 @@ declare module 'fastify' {
 }
 
 const BODY_LIMIT = 1024 * 1024;
+/** A search for 2,000 characters of any script fits, percent-encoded. */
+const HEAD_LIMIT = 64 * 1024;
+/** Every path works with and without it. */
+const VERSION_PREFIX = /^\/v1(?:\/|(?=\?|$))/;
 const OPEN_PATHS = new Set(['/', '/livez', '/readyz', '/openapi.json']);
 const SANDBOX_FRAME = 'https://sandbox.embed.apollographql.com';
 const SANDBOX_POLICY = `default-src 'self' 'unsafe-inline' data: https://*.cdn.apollographql.com ${SANDBOX_FRAME}; frame-src ${SANDBOX_FRAME}`;
@@ -52,13 +65,14 @@ export async function createApp({ settings, ...dependencies }: AppDependencies):
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: requestIdOf,
     bodyLimit: BODY_LIMIT,
-    // No id is too long to be simply not found: this is as much as Node reads of a request's head.
-    routerOptions: { maxParamLength: 16_384 },
+    rewriteUrl: ({ url = '/' }) => url.replace(VERSION_PREFIX, '/'),
+    // No id is too long to be simply not found.
+    routerOptions: { maxParamLength: HEAD_LIMIT },
     trustProxy: settings.trustProxy,
     requestTimeout: 30_000,
     forceCloseConnections: 'idle',
     // Slow requests are looked for every second; by default every half minute, which would double their time.
-    http: { requireHostHeader: false, connectionsCheckingInterval: 1_000 },
+    http: { maxHeaderSize: HEAD_LIMIT, requireHostHeader: false, connectionsCheckingInterval: 1_000 },
     clientErrorHandler: answerBrokenRequests,
     frameworkErrors: fail,
   });
@@ -71,7 +85,7 @@ export async function createApp({ settings, ...dependencies }: AppDependencies):
   app.setErrorHandler(fail);
   parseJsonOnly(app);
   closeConnectionsWhenDrained(app, settings.requestTimeout + 2_000);
-  await app.register(cors, { origin: [...settings.corsOrigins], exposedHeaders: ['x-request-id', 'retry-after', 'location'], maxAge: 600 });
+  await app.register(cors, { delegator: corsFor(settings.corsOrigins) });
   await app.register(helmet, {
     contentSecurityPolicy: { directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] }, useDefaults: false },
     crossOriginEmbedderPolicy: false,
@@ -102,6 +116,7 @@ export async function createApp({ settings, ...dependencies }: AppDependencies):
     url: '/graphql',
     handler: (request, reply) => {
       if (isLandingPage(request)) reply.header('content-security-policy', SANDBOX_POLICY);
+      else requireDocument(request);
       return graphql.call(app, request, reply);
     },
   });

@@ -14,6 +14,8 @@ export interface Caller {
 
 /** What a resolver gets. */
 export interface Context extends Caller {
+  /** The clock, in milliseconds since 1970. */
+  readonly now: () => number;
   readonly memories: MemoryService;
   readonly recall: RecallService;
   readonly health: HealthService;

@@ -1,5 +1,6 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { FastifyCorsOptions } from '@fastify/cors';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { v7 as uuid } from 'uuid';
 import { invalidParameter, ServiceError } from './errors.ts';
@@ -25,6 +26,18 @@ export function parseJsonOnly(app: FastifyInstance): void {
     }
     void parse(request, text, (error, parsed) => (error ? done(bodyProblem(`must be JSON: ${error.message}`)) : done(null, parsed)));
   });
+}
+
+/** What browsers of these origins may do. An OPTIONS that no browser sent as a preflight is a request like any other. */
+export function corsFor(origins: readonly string[]) {
+  const options = {
+    origin: [...origins],
+    methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
+    exposedHeaders: ['x-request-id', 'retry-after', 'location'],
+    maxAge: 600,
+  };
+  return ({ headers }: FastifyRequest, done: (error: Error | null, options: FastifyCorsOptions) => void) =>
+    done(null, { ...options, preflight: headers.origin !== undefined && headers['access-control-request-method'] !== undefined });
 }
 
 /**
@@ -92,7 +105,7 @@ export function answerBrokenRequests(error: NodeJS.ErrnoException, socket: Socke
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const failure =
     error.code === 'HPE_HEADER_OVERFLOW'
-      ? new ServiceError('payload_too_large', 'The request line and headers are larger than 16 KiB')
+      ? new ServiceError('payload_too_large', 'The request line and headers are larger than 64 KiB')
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? new ServiceError('invalid_parameter', 'The request did not arrive in time')
         : new ServiceError('invalid_parameter', 'This is not a valid HTTP request');

@@ -50,7 +50,7 @@ export function createServices({
 }: ServiceDependencies): Services {
   const embedder = withServiceErrors(rawEmbedder);
   const memoryStore = createMemoryStore(database);
-  const writer = createMemoryWriter(memoryStore);
+  const writer = createMemoryWriter(memoryStore, now);
   const counter = createRecallCounter((rows, deadline) => memoryStore.addRecalls(rows, deadline));
   const memoryDependencies = { store: memoryStore, writer, embedder, updates: createSerialQueue(), now, sessionTtl };
   const recallDependencies = { store: createRecallStore(database), embedder, calibration, counter, now };
@@ -64,6 +64,7 @@ export function createServices({
       const memories = createMemoryService(memoryDependencies, caller);
       return {
         ...caller,
+        now,
         memories,
         recall: createRecallService(recallDependencies, caller, memories),
         health,

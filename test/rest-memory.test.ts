@@ -461,7 +461,7 @@ describe('changing a memory', () => {
     await expectMemory(agent, id, before);
   });
 
-  it.fails('to the same metadata with its keys in another order changes nothing and keeps the version', async () => {
+  it('to the same metadata with its keys in another order changes nothing and keeps the version', async () => {
     const id = await agent.store({ content: 'In some order', metadata: { a: { b: 1, c: 2 } } });
     const reply = await agent.patch(`/memory/${id}`, { metadata: { a: { c: 2, b: 1 } } });
     expect(reply.body, reply.story).toEqual({ id, updated: false, version: 1 });

@@ -74,7 +74,7 @@ describe('the paths', () => {
     }
   });
 
-  it.fails.each(['/livez', '/readyz', '/openapi.json', '/graphql?query={__typename}'])('%s works with and without /v1', async (path) => {
+  it.each(['/livez', '/readyz', '/openapi.json', '/graphql?query={__typename}'])('%s works with and without /v1', async (path) => {
     for (const prefix of ['', '/v1']) {
       const reply = await agent.send('GET', prefix + path, undefined, { 'apollo-require-preflight': 'true' });
       expect(reply.status, reply.story).toBe(200);
@@ -93,7 +93,7 @@ describe('the paths', () => {
     }
   });
 
-  it.each(['/nothing', '/v2/memory', '/v1/v1/memory/list', '/memory/a/b', '/Memory/list', '/memory/list/x', '/usage/x', '/v1', '//memory/list'])(
+  it.each(['/nothing', '/v2/memory', '/v1/v1/memory/list', '/memory/a/b', '/Memory/list', '/memory/list/x', '/usage/x', '/v1x', '//memory/list'])(
     '%s is an unknown one: 404 with a key, 401 without',
     async (path) => {
       expectError(await agent.get(path), 404, 'not_found');
@@ -133,7 +133,7 @@ describe('a method that a path does not have', () => {
     }
   });
 
-  it.fails('is a 405 for an OPTIONS that is no preflight of a browser', async () => {
+  it('is a 405 for an OPTIONS that is no preflight of a browser', async () => {
     const reply = await agent.send('OPTIONS', '/memory');
     expectError(reply, 405, 'method_not_allowed');
     expect(reply.headers.get('allow'), reply.story).toBe('POST');
@@ -570,7 +570,7 @@ describe('a page of another origin', () => {
     expect(asked.headers.get('access-control-allow-origin'), asked.story).toBe(ORIGIN);
   });
 
-  it.fails('may change and delete when the configuration names its origin', async () => {
+  it('may change and delete when the configuration names its origin', async () => {
     const change = await sendWithout('authorization', 'OPTIONS', `/memory/${id}`, {
       origin: ORIGIN,
       ...preflight,

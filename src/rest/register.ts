@@ -4,18 +4,14 @@ import type { Context } from '../context.ts';
 import { createHandler } from './adapter.ts';
 import { routes } from './routes.ts';
 
-const PREFIXES = ['', '/v1'];
-
-/** Serves every route of the table with and without the prefix; the methods of each path, with `:id` for the parameter. */
+/** Serves every route of the table; returns the methods of each path, with `:id` for the parameter. */
 export function registerRoutes(app: FastifyInstance, schema: GraphQLSchema, contextOf: (request: FastifyRequest) => Context): Map<string, string[]> {
   const methods = new Map<string, string[]>();
   for (const route of routes) {
     const handler = createHandler(route, schema);
-    for (const prefix of PREFIXES) {
-      const url = prefix + route.path.replace('{id}', ':id');
-      methods.set(url, [...(methods.get(url) ?? []), route.method]);
-      app.route({ method: route.method, url, handler: (request, reply) => handler(request, reply, contextOf(request)) });
-    }
+    const url = route.path.replace('{id}', ':id');
+    methods.set(url, [...(methods.get(url) ?? []), route.method]);
+    app.route({ method: route.method, url, handler: (request, reply) => handler(request, reply, contextOf(request)) });
   }
   return methods;
 }

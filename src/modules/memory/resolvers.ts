@@ -7,7 +7,7 @@ const Page = z.object({ first: pageSize(100, 20) });
 
 export const resolvers: Resolvers = {
   Query: {
-    memory: (_, { id, userId }, { memories }) => memories.find(id, userId),
+    memory: (_, { id, userId }, { loaders }) => loaders.memory.load({ id, userId: userId ?? null }),
     memories: (_, { filter, sort, first, after, offset }, { memories }) =>
       memories.list({ filter, newestFirst: sort === 'RECENT', ...parseOrThrow(Page, { first }), after: after ?? null, offset: offset ?? null }),
   },
@@ -18,18 +18,18 @@ export const resolvers: Resolvers = {
   },
   StoreMemoryPayload: {
     duplicate: ({ stored }) => !stored,
-    memory: ({ id }, _, { loaders }) => loaders.memory.clear(id).load(id),
+    memory: ({ id }, _, { loaders }) => loaders.memory.clear({ id, userId: null }).load({ id, userId: null }),
   },
   // What an earlier mutation of the same document read is out of date.
   UpdateMemoryPayload: {
-    memory: ({ id }, _, { loaders }) => loaders.memory.clear(id).load(id),
+    memory: ({ id }, _, { loaders }) => loaders.memory.clear({ id, userId: null }).load({ id, userId: null }),
   },
   Memory: {
     occurredAt: ({ occurredAt }) => new Date(occurredAt),
     createdAt: ({ createdAt }) => new Date(createdAt),
     updatedAt: ({ updatedAt }) => new Date(updatedAt),
     expiresAt: ({ expiresAt }) => (expiresAt === null ? null : new Date(expiresAt)),
-    salience: (memory) => salienceOf(memory, Date.now()),
+    salience: (memory, _, { now }) => salienceOf(memory, now()),
   },
   MemoryConnection: {
     edges: async ({ memories, cursorOf }) => (await memories()).map((node) => ({ node, cursor: cursorOf(node) })),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
 import type { Caller } from '../../context.ts';
@@ -49,6 +50,8 @@ export interface UpdateResult {
 }
 
 const SESSION_TIER = 1;
+const UserArgument = z.object({ userId: rules.userId.nullish() });
+const OffsetArgument = z.object({ offset: rules.offset.nullable() });
 
 /** The memories of one caller. Every method authorises, then validates, then acts. */
 export function createMemoryService(
@@ -59,14 +62,14 @@ export function createMemoryService(
 
   /** What a request may see, and, for a key that is bound to a user, only that user's own when it changes something. */
   function visible(userId: unknown, purpose: 'read' | 'change' = 'read'): Visibility {
-    const user = effectiveUserId(principal, userId == null ? null : parseOrThrow(rules.userId, userId));
+    const user = effectiveUserId(principal, parseOrThrow(UserArgument, { userId }).userId);
     if (purpose === 'change' && principal.boundUserId !== null) return { accountId, scopes: [userScope(accountId, principal.boundUserId)] };
     return visibilityOf(accountId, user);
   }
 
   /** 404; but 403 for a memory that a bound key can read and not change. */
   async function refuseChange(id: string, userId: unknown): Promise<never> {
-    if (principal.boundUserId !== null && (await store.find(id, visible(userId), now(), deadline)))
+    if (principal.boundUserId !== null && (await store.findMany([id], visible(userId), now(), deadline)).length > 0)
       throw forbidden(`This key is bound to user_id '${principal.boundUserId}' and can't change shared memories`);
     throw notFound();
   }
@@ -146,17 +149,11 @@ export function createMemoryService(
       return erased ? { id, deleted: true } : refuseChange(id, userId);
     },
 
-    async find(id: string, userId: unknown): Promise<Memory | null> {
+    /** The memories of these ids that the caller, for that user, can see. */
+    async findMany(ids: readonly string[], userId: string | null): Promise<Map<string, Memory>> {
       requireScope(principal, 'memory:read');
-      return store.find(id, visible(userId), now(), deadline);
-    },
-
-    /** The caller's memories of these ids, null where there is none. */
-    async findMany(ids: readonly string[]): Promise<(Memory | null)[]> {
-      requireScope(principal, 'memory:read');
-      const memories = await store.findMany(ids, visible(null), now(), deadline);
-      const byId = new Map(memories.map((memory) => [memory.id, memory]));
-      return ids.map((id) => byId.get(id) ?? null);
+      const found = await store.findMany(ids, visible(userId), now(), deadline);
+      return new Map(found.map((memory) => [memory.id, memory]));
     },
 
     /** Reads a filter as a request gives it. */
@@ -177,7 +174,7 @@ export function createMemoryService(
       const { newestFirst, first } = request;
       if (request.after !== null && request.offset !== null)
         throw invalidParameter([{ path: ['offset'], message: "can't be given together with a cursor" }]);
-      const offset = request.offset === null ? 0 : parseOrThrow(rules.offset, request.offset);
+      const offset = parseOrThrow(OffsetArgument, { offset: request.offset }).offset ?? 0;
       const after = request.after === null ? null : decodeCursor(request.after, filter, newestFirst);
       const readAt = now();
       let page: Promise<Memory[]> | undefined;
@@ -219,9 +216,9 @@ function changeOf(
     next.content === memory.content &&
     tier === memory.tier &&
     next.type === memory.type &&
-    JSON.stringify(next.tags) === JSON.stringify(memory.tags) &&
+    isDeepStrictEqual(next.tags, memory.tags) &&
     next.archived === memory.archived &&
-    metadata === JSON.stringify(memory.metadata) &&
+    isDeepStrictEqual(JSON.parse(metadata), memory.metadata) &&
     expiry.expiresAt === (memory.expiresAt ?? NEVER);
   if (unchanged) return null;
   const nextScope = memory.userId === null ? scopeOf(next) : scope;

@@ -83,12 +83,6 @@ export function createMemoryStore(database: Database) {
       }
     },
 
-    /** One memory, archived or not. */
-    async find(id: string, visibility: Visibility, now: number, deadline: Deadline): Promise<Memory | null> {
-      const [memory] = await this.findMany([id], visibility, now, deadline);
-      return memory ?? null;
-    },
-
     /** Those of the ids that are visible, in no order. */
     async findMany(ids: readonly string[], visibility: Visibility, now: number, deadline: Deadline): Promise<Memory[]> {
       const rows = await database.read(

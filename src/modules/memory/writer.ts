@@ -29,7 +29,7 @@ export interface MemoryWriter {
  * Gathers the stores that wait while others commit into one transaction, because commits queue on the indexes one by one.
  * A lone store goes at once. A batch that fails for a reason of its rows is halved until the bad row stands alone.
  */
-export function createMemoryWriter(store: Pick<MemoryStore, 'storeBatch'>): MemoryWriter {
+export function createMemoryWriter(store: Pick<MemoryStore, 'storeBatch'>, now: () => number = Date.now): MemoryWriter {
   const queue: Waiting[] = [];
   const underWay = new Set<Promise<void>>();
 
@@ -48,7 +48,7 @@ export function createMemoryWriter(store: Pick<MemoryStore, 'storeBatch'>): Memo
   async function commit(batch: readonly Waiting[]): Promise<void> {
     const rows = batch.map(({ row }) => row);
     try {
-      const outcomes = await store.storeBatch(rows, uuid(), Date.now(), deadlineIn(TRANSACTION_MILLISECONDS));
+      const outcomes = await store.storeBatch(rows, uuid(), now(), deadlineIn(TRANSACTION_MILLISECONDS));
       batch.forEach(({ resolve }, index) => resolve(outcomes[index]!));
     } catch (error) {
       if (batch.length === 1 || !isFaultOfRows(error)) return batch.forEach(({ reject }) => reject(error));
