@@ -32,6 +32,13 @@ export interface Memory {
 export const MEMORY_FIELDS = `m { .id, .userId, .tier, .type, .content, .tags, .metadata, .sessionId, .sourceIds, .occurredAt,
   .createdAt, .updatedAt, .expiresAt, .archived, .version, .specificity, .recalls, .embeddingCut }`;
 
+/** Whether a projection is of a memory that was there to the end: one that is erased while a statement reads it comes as nulls. */
+export function isWhole(value: unknown): boolean {
+  return Object.entries(value as Row).every(([name, property]) => property !== null || OPTIONAL.has(name));
+}
+
+const OPTIONAL = new Set(['userId', 'sessionId']);
+
 /** Reads one projection of MEMORY_FIELDS. */
 export function parseMemory(value: unknown): Memory {
   const row = value as Row;

@@ -2,7 +2,7 @@ import { Neo4jError } from 'neo4j-driver';
 import type { Deadline } from '../../deadline.ts';
 import type { Database, Row } from '../../graph/database.ts';
 import { conditionsOf, type MemoryFilter } from './filter.ts';
-import { MEMORY_FIELDS, type Memory, parseMemory } from './model.ts';
+import { isWhole, MEMORY_FIELDS, type Memory, parseMemory } from './model.ts';
 import type { Visibility } from './scope.ts';
 
 /** A memory to be written: every property of its node but the vector. */
@@ -92,12 +92,14 @@ export function createMemoryStore(database: Database) {
         { ids, ...visibility, now },
         deadline,
       );
-      return rows.map((row) => parseMemory(row['m']));
+      return rows.filter((row) => isWhole(row['m'])).map((row) => parseMemory(row['m']));
     },
 
     /** One page of memories by time of storing, then id. */
     async findPage(request: PageRequest, deadline: Deadline): Promise<Memory[]> {
       const rows = await database.read(pageStatement(request), pageParameters(request), deadline);
+      // Without the one that was erased meanwhile the page would be too short, and pass for the last.
+      if (!rows.every((row) => isWhole(row['m']))) return this.findPage(request, deadline);
       return rows.map((row) => parseMemory(row['m']));
     },
 

@@ -1,7 +1,7 @@
 import type { Deadline } from '../../deadline.ts';
 import type { Database } from '../../graph/database.ts';
 import { conditionsOf, lucenePrefixOf, type MemoryFilter } from '../memory/filter.ts';
-import { MEMORY_FIELDS, type Memory, parseMemory } from '../memory/model.ts';
+import { isWhole, MEMORY_FIELDS, type Memory, parseMemory } from '../memory/model.ts';
 import { contentClause } from './lucene.ts';
 
 /** A memory that may be a hit. */
@@ -53,11 +53,13 @@ export function createRecallStore(database: Database) {
       );
       const best = rows[0]?.['best'] as (number | null)[] | undefined;
       return {
-        candidates: rows.map((row) => ({
-          memory: parseMemory(row['m']),
-          cosine: row['similarity'] === null ? null : 2 * (row['similarity'] as number) - 1,
-          bm25: row['bm25'] as number | null,
-        })),
+        candidates: rows
+          .filter((row) => isWhole(row['m']))
+          .map((row) => ({
+            memory: parseMemory(row['m']),
+            cosine: row['similarity'] === null ? null : 2 * (row['similarity'] as number) - 1,
+            bm25: row['bm25'] as number | null,
+          })),
         possibleBm25: possibleScore(best ?? []),
       };
     },
