@@ -79,8 +79,12 @@ const planted = () => [acme, rival].flatMap(({ memories }) => Object.values(memo
 const visibleTo = ({ company, sees }: Viewer) => sees.map((owner) => company.memories[owner]);
 const hiddenFrom = (viewer: Viewer) => planted().filter((memory) => !visibleTo(viewer).includes(memory));
 const asked = ({ userId }: Viewer): Record<string, string> => (userId === null ? {} : { user_id: userId });
-const idsOf = (reply: Reply): string[] => reply.body.memories.map(({ id }: { id: string }) => id).sort();
 const sorted = (memories: readonly Planted[]) => memories.map(({ id }) => id).sort();
+
+function idsOf(reply: Reply): string[] {
+  expect(reply.status, reply.story).toBe(200);
+  return reply.body.memories.map(({ id }: { id: string }) => id).sort();
+}
 
 /** Everything that a client can see of an answer, with the request id, the date and what the caller itself sent made the same. */
 function visibleParts(reply: Reply, sent: string): string {
