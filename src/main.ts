@@ -12,6 +12,7 @@ import { openDatabase } from './graph/open.ts';
 import { apiKeyFile, bootstrapAccess } from './modules/access/bootstrap.ts';
 import { createAccessStore } from './modules/access/store.ts';
 import { VERSION } from './version.ts';
+import { warmUp } from './warm-up.ts';
 
 const startedAt = performance.now();
 const stopping = new AbortController();
@@ -62,6 +63,8 @@ async function serve(config: Config): Promise<void> {
     closers.push(() => app.close());
     await app.listen({ port: config.port, host: config.host });
     greet(app.server.address(), config, newKey);
+    const warming = warmUp(opened.database, embedder).catch((error: unknown) => app.log.debug({ err: error }, 'warming up failed'));
+    closers.push(() => warming);
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   } finally {
     for (const close of closers.reverse()) await close();

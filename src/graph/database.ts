@@ -1,4 +1,5 @@
-import neo4j, { type Driver, Neo4jError } from 'neo4j-driver';
+import { setTimeout as delay } from 'node:timers/promises';
+import neo4j, { type Driver, isRetryableError, Neo4jError } from 'neo4j-driver';
 import { type Deadline, deadlinePassed, raceDeadline } from '../deadline.ts';
 import { ServiceError, unavailable } from '../errors.ts';
 
@@ -31,6 +32,9 @@ export interface Database {
 }
 
 const POOL_SIZE = 50;
+/** Milliseconds before the first and before a late repeat. */
+const FIRST_PAUSE = 10;
+const LONGEST_PAUSE = 500;
 
 export function connectDatabase(options: DatabaseOptions): Database {
   let driver = createDriver(options);
@@ -40,7 +44,7 @@ export function connectDatabase(options: DatabaseOptions): Database {
     if (deadline.signal.aborted) throw deadlinePassed();
     const used = driver;
     let settled = false;
-    const running = work(used).finally(() => (settled = true));
+    const running = repeat(() => work(used), deadline).finally(() => (settled = true));
     try {
       return await raceDeadline(running, deadline);
     } catch (error) {
@@ -117,10 +121,26 @@ function createDriver({ uri, username, password }: DatabaseOptions): Driver {
     maxConnectionPoolSize: POOL_SIZE,
     connectionTimeout: 5_000,
     connectionAcquisitionTimeout: 8_000,
-    maxTransactionRetryTime: 8_000,
+    maxTransactionRetryTime: 0,
     notificationFilter: { minimumSeverityLevel: 'OFF' },
     telemetryDisabled: true,
   });
+}
+
+/**
+ * Repeats what failed for a passing reason, within the deadline. Not left to the driver, which waits a second before its
+ * first repeat while everyone whose store is in the same batch waits with it.
+ */
+async function repeat<T>(work: () => Promise<T>, { signal }: Deadline): Promise<T> {
+  for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isPassing(error) || signal.aborted) throw error;
+      await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) throw error;
+    }
+  }
 }
 
 /** The server ends a transaction by itself after this many milliseconds; 0 would mean never. */
@@ -147,10 +167,15 @@ function translate(error: unknown): unknown {
   return error;
 }
 
+/** A connection that is cut while it logs in is a ProtocolError to the driver, which it does not count as passing. */
+function isPassing(error: unknown): boolean {
+  return error instanceof Neo4jError && (isRetryableError(error) || error.code === 'ProtocolError');
+}
+
 function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Neo4jError)) return error instanceof Error && error.name === 'AbortError';
   return (
-    error.retryable ||
+    isPassing(error) ||
     error.code === 'N/A' ||
     error.code.startsWith('ServiceUnavailable') ||
     error.code.startsWith('Neo.TransientError') ||

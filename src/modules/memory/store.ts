@@ -147,7 +147,8 @@ export function createMemoryStore(database: Database) {
           commitId,
           now,
           version,
-          properties: { ...changed.properties, version, updatedAt: now },
+          // Changes apply in the order of their locks, and may have arrived in another.
+          properties: { ...changed.properties, version, updatedAt: Math.max(now, locked.memory.updatedAt) },
           vector: changed.vector,
           dedupeKey: changed.dedupeKey,
           before: versionBefore(locked.memory),
