@@ -13,7 +13,7 @@ import { createRecallStore } from './modules/recall/store.ts';
 export async function warmUp(database: Database, embedder: Embedder): Promise<void> {
   const accountId = 'warm-up';
   const now = Date.now();
-  const deadline = deadlineIn(30_000);
+  const deadline = deadlineIn(10_000);
   const memories = createMemoryStore(database);
   const vector = await embedder.embedQuery('warm-up', { signal: deadline.signal });
   const id = uuid();
