@@ -1,5 +1,3 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { withCache } from '../src/embedding/cache.ts';
@@ -10,25 +8,13 @@ import type { LocalEmbedderSettings } from '../src/embedding/local.ts';
 import { createLocalEmbedder } from '../src/embedding/local.ts';
 import { probes } from '../src/embedding/probes.ts';
 import { readInWindows } from '../src/embedding/windows.ts';
+import { modelFiles } from './testkit/service.ts';
 
 // The model needs four seconds for the longest texts on two busy cores.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
-function modelFolder(): string {
-  const runtime = join(import.meta.dirname, '..', '.data', 'runtime');
-  const installed = existsSync(runtime) ? readdirSync(runtime).map((version) => join(runtime, version, 'model')) : [];
-  const folder = [process.env.TEST_MODEL_DIR, ...installed].find((candidate) => candidate && existsSync(join(candidate, 'e5-small-v2-q.onnx')));
-  if (!folder) throw new Error('No embedding model: set TEST_MODEL_DIR, or start the service once so that it installs its runtime');
-  return folder;
-}
-
-function startModel(settings: Partial<LocalEmbedderSettings> = {}): Promise<Embedder> {
-  const folder = modelFolder();
-  return createLocalEmbedder({
-    modelPath: join(folder, 'e5-small-v2-q.onnx'),
-    tokenizerPath: join(folder, 'e5-small-v2-q-tokenizer.json'),
-    ...settings,
-  });
+async function startModel(settings: Partial<LocalEmbedderSettings> = {}): Promise<Embedder> {
+  return createLocalEmbedder({ ...(await modelFiles()), ...settings });
 }
 
 const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, at) => sum + value * b[at]!, 0);

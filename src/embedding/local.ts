@@ -35,6 +35,8 @@ export interface LocalEmbedderSettings {
  */
 export async function createLocalEmbedder(settings: LocalEmbedderSettings): Promise<Embedder> {
   const { modelPath, tokenizerPath, workers = Math.min(availableParallelism(), 4), queueLimit = 4_096 } = settings;
+  // The runtime otherwise reports its use to its maker. It reads the process's environment when it is first loaded.
+  process.env['ORT_DISABLE_TELEMETRY'] = '1';
   const workerData: WorkerSettings = { modelPath, tokenizerPath };
   const pool = await createWorkerPool<Task, Answer>({
     size: workers,
