@@ -94,7 +94,11 @@ export async function createApp({ settings, ...dependencies }: AppDependencies):
     request.deadline = deadlineIn(settings.requestTimeout);
     reply.header('x-request-id', request.id);
     if (OPEN_PATHS.has(pathOf(request)) || isLandingPage(request)) return;
-    request.principal = await services.authenticator.authenticate(request.headers.authorization);
+    request.principal = await services.authenticator.authenticate(request.headers.authorization, {
+      deadline: request.deadline,
+      // How the service is can be asked while the database is away.
+      acceptStale: pathOf(request) === '/health',
+    });
   });
   app.addHook('onResponse', (request, reply, done) => {
     const { method, routeOptions, principal } = request;

@@ -6,12 +6,20 @@ import { isApiKey } from './modules/access/key.ts';
 
 const DURATION_UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-const duration = z.string().transform((text, issue) => {
+const duration = (maximum: string) =>
+  z.string().transform((text, issue) => {
+    const milliseconds = readDuration(text);
+    if (milliseconds >= DURATION_UNITS.s && milliseconds <= readDuration(maximum)) return milliseconds;
+    issue.addIssue({ code: 'custom', message: `must be a whole number with a unit s, m, h or d, such as 24h, from 1s to ${maximum}` });
+    return z.NEVER;
+  });
+
+/** Milliseconds, or NaN. */
+function readDuration(text: string): number {
   const match = /^(\d{1,9})(s|m|h|d)$/.exec(text);
-  if (match) return Number(match[1]) * DURATION_UNITS[match[2] as keyof typeof DURATION_UNITS];
-  issue.addIssue({ code: 'custom', message: 'must be a whole number with a unit s, m, h or d, such as 24h' });
-  return z.NEVER;
-});
+  return match ? Number(match[1]) * DURATION_UNITS[match[2] as keyof typeof DURATION_UNITS] : NaN;
+}
+
 const flag = z.enum(['true', 'false'], { error: 'must be true or false' }).transform((text) => text === 'true');
 const list = z.string().transform((text) =>
   text
@@ -47,8 +55,8 @@ const Environment = z
         error: 'must be a key of this service: mem_, 32 letters or digits, and 6 of checksum (`npm run keys -- generate` makes one)',
       })
       .optional(),
-    SESSION_TTL: duration.default(24 * DURATION_UNITS.h),
-    REQUEST_TIMEOUT: duration.default(10 * DURATION_UNITS.s),
+    SESSION_TTL: duration('3650d').default(24 * DURATION_UNITS.h),
+    REQUEST_TIMEOUT: duration('10m').default(10 * DURATION_UNITS.s),
     LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
     TRUST_PROXY: z.union([flag, list]).default(false).describe('true, or the addresses of the proxies in front'),
     CORS_ORIGINS: list.default([]),

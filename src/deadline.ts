@@ -28,6 +28,7 @@ export function raceDeadline<T>(work: Promise<T>, { signal }: Deadline): Promise
   });
 }
 
+/** The 503 of a request that ran out of time. */
 export function deadlinePassed(): Error {
   return unavailable('The request took longer than its deadline; try again');
 }

@@ -54,10 +54,12 @@ export function notFound(): ServiceError {
   return new ServiceError('not_found', 'Memory not found');
 }
 
+/** 401. */
 export function unauthenticated(message: string): ServiceError {
   return new ServiceError('unauthenticated', message);
 }
 
+/** 403. */
 export function forbidden(message: string): ServiceError {
   return new ServiceError('forbidden', message);
 }

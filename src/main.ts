@@ -1,11 +1,12 @@
-import { mkdirSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { relative } from 'node:path';
 import { createApp } from './app.ts';
 import { type Config, loadConfig } from './config.ts';
 import { withCache } from './embedding/cache.ts';
 import { knownCalibrations } from './embedding/calibration.ts';
-import { createLocalEmbedder } from './embedding/local.ts';
+import { createLocalEmbedder, LOCAL_MODEL } from './embedding/local.ts';
 import { prepareModel } from './graph/local/runtime.ts';
 import { migrate } from './graph/migrations.ts';
 import { openDatabase } from './graph/open.ts';
@@ -25,7 +26,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 try {
   await serve(loadConfig());
 } catch (error) {
-  if (!stopping.signal.aborted) {
+  if (error !== stopping.signal.reason) {
     console.error(`\nThe memory service can't start: ${error instanceof Error ? error.message : String(error)}`);
     process.exitCode = 1;
   }
@@ -48,7 +49,7 @@ async function serve(config: Config): Promise<void> {
     loading.catch(() => undefined);
     closers.push(() => loading.then((embedder) => embedder.close()).catch(() => undefined));
     const access = createAccessStore(opened.database);
-    await migrate(opened.database, { dimensions: 384 }, report);
+    await migrate(opened.database, LOCAL_MODEL, report);
     const { newKey } = await bootstrapAccess(access, { dataDir: config.dataDir, givenKey: config.bootstrapApiKey, report });
     const embedder = await loading;
     signal.throwIfAborted();
@@ -61,13 +62,18 @@ async function serve(config: Config): Promise<void> {
       settings: config,
     });
     closers.push(() => app.close());
+    signal.throwIfAborted();
     await app.listen({ port: config.port, host: config.host });
     greet(app.server.address(), config, newKey);
     const warming = warmUp(opened.database, embedder).catch((error: unknown) => app.log.debug({ err: error }, 'warming up failed'));
     closers.push(() => warming);
-    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    if (!signal.aborted) await once(signal, 'abort');
   } finally {
-    for (const close of closers.reverse()) await close();
+    for (const close of closers.reverse())
+      await close().catch((error: unknown) => {
+        console.error('Something did not stop as it should:', error);
+        process.exitCode = 1;
+      });
   }
 }
 
@@ -92,16 +98,17 @@ function greet(bound: ReturnType<ReturnType<typeof createServer>['address']>, co
   const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const fromHere = relative(process.cwd(), apiKeyFile(config.dataDir));
   const file = fromHere.startsWith('..') ? apiKeyFile(config.dataDir) : fromHere;
+  const isKept = existsSync(apiKeyFile(config.dataDir));
   console.log(`
 The memory service ${VERSION} is ready (${((performance.now() - startedAt) / 1000).toFixed(1)} s).
 
   REST      ${address}
   GraphQL   ${address}/graphql (in a browser: Apollo Sandbox)
   API       ${address}/openapi.json
-  API key   ${newKey ? `${newKey}  (shown once; kept in ${file})` : `in ${file}; more: npm run keys -- create`}
+  API key   ${newKey ? `${newKey}  (shown once; kept in ${file})` : isKept ? `in ${file}; more: npm run keys -- create` : 'npm run keys -- create'}
 
 Store a memory:
-  curl ${address}/memory -H "Authorization: Bearer $(cat ${file})" -H "Content-Type: application/json" -d '{"content":"Maya prefers window seats"}'
+  curl ${address}/memory -H "Authorization: Bearer ${isKept ? `$(cat ${file})` : '<API_KEY>'}" -H "Content-Type: application/json" -d '{"content":"Maya prefers window seats"}'
 `);
 }
 

@@ -39,6 +39,7 @@ export interface Services {
   close(): Promise<void>;
 }
 
+/** Builds everything behind the adapters and starts the background work; `close` ends it. */
 export function createServices({
   database,
   embedder: rawEmbedder,

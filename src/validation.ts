@@ -86,14 +86,17 @@ export function pageSize(maximum: number, standard: number) {
 }
 
 const ISO_TIME = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
-const EXPECTED_TIME = 'must be an ISO 8601 time such as 2026-03-01T09:30:00Z';
+const EXPECTED_TIME = 'must be an ISO 8601 time such as 2026-03-01T09:30:00Z, before the year 9999';
+/** In UTC years of four digits; from the year 9999 on a time means never. */
+const EARLIEST = Date.parse('0000-01-01T00:00:00Z');
+const LATEST = Date.parse('9999-01-01T00:00:00Z');
 
 /** A time: an ISO 8601 text (UTC unless it carries an offset) or a Date. */
 export const time = z
   .union([z.string(), z.date()], { error: required(EXPECTED_TIME) })
   .transform((value, issue) => {
     const milliseconds = value instanceof Date ? value.getTime() : parseTime(value);
-    if (Number.isFinite(milliseconds)) return new Date(milliseconds);
+    if (milliseconds >= EARLIEST && milliseconds < LATEST) return new Date(milliseconds);
     issue.addIssue({ code: 'custom', message: EXPECTED_TIME });
     return z.NEVER;
   })

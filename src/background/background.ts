@@ -3,7 +3,7 @@ import { type Deadline, deadlineIn } from '../deadline.ts';
 import type { RecallCounter } from '../modules/recall/recall-counter.ts';
 
 export interface BackgroundDependencies {
-  readonly sweep: { sweep(request: { now: number; commitsBefore: number; limit: number }, deadline: Deadline): Promise<number> };
+  readonly sweep: { sweep(request: { now: number; commitsBefore: number; limit: number }, deadline: Deadline): Promise<{ finished: boolean }> };
   readonly counter: RecallCounter;
   readonly now: () => number;
   readonly logger: Pick<FastifyBaseLogger, 'warn'>;
@@ -21,17 +21,20 @@ export function startBackground({ sweep, counter, now, logger }: BackgroundDepen
   const tasks = [
     every(FLUSH_EVERY, 'counting recalls', () => counter.flush()),
     every(SWEEP_EVERY, 'erasing expired memories', async () => {
-      while (
-        !stopping &&
-        (await sweep.sweep({ now: now(), commitsBefore: Date.now() - COMMITS_KEPT, limit: SWEPT_AT_ONCE }, deadlineIn(30_000))) === SWEPT_AT_ONCE
-      );
+      const request = () => ({ now: now(), commitsBefore: now() - COMMITS_KEPT, limit: SWEPT_AT_ONCE });
+      while (!stopping && !(await sweep.sweep(request(), deadlineIn(30_000))).finished);
     }),
   ];
 
   function every(milliseconds: number, title: string, work: () => Promise<void>) {
-    let running = Promise.resolve();
-    const attempt = () => work().catch((error: unknown) => logger.warn({ err: error }, `${title} failed; it is tried again later`));
-    const timer = setInterval(() => (running = running.then(attempt)), milliseconds);
+    let running: Promise<void> | undefined;
+    const attempt = () => {
+      // A tick that finds the one before still running leaves it to that.
+      running ??= work()
+        .catch((error: unknown) => logger.warn({ err: error }, `${title} failed; it is tried again later`))
+        .finally(() => (running = undefined));
+    };
+    const timer = setInterval(attempt, milliseconds);
     timer.unref();
     return { timer, running: () => running };
   }
@@ -40,7 +43,7 @@ export function startBackground({ sweep, counter, now, logger }: BackgroundDepen
     async stop() {
       stopping = true;
       for (const { timer } of tasks) clearInterval(timer);
-      await Promise.all(tasks.map(({ running }) => running()));
+      for (const { running } of tasks) await running();
       await counter.flush().catch((error: unknown) => logger.warn({ err: error }, 'counting recalls failed at shutdown'));
     },
   };

@@ -1,5 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { loadConfig } from '../config.ts';
+import { LOCAL_MODEL } from '../embedding/local.ts';
 import { migrate } from '../graph/migrations.ts';
 import { joinDatabase } from '../graph/open.ts';
 import { type AccessStore, createAccessStore } from '../modules/access/store.ts';
@@ -41,7 +42,7 @@ export async function withAccessStore(purpose: string, work: (store: AccessStore
   const report = (line: string) => console.error(line);
   const opened = await joinDatabase(loadConfig(), { purpose, report, signal: interrupted.signal });
   try {
-    await migrate(opened.database, { dimensions: 384 }, report);
+    await migrate(opened.database, LOCAL_MODEL, report);
     await work(createAccessStore(opened.database));
   } finally {
     await opened.close();

@@ -3,7 +3,7 @@ import { deadlineIn } from '../deadline.ts';
 import { FIRST_ACCOUNT } from '../modules/access/bootstrap.ts';
 import { generateApiKey, hashApiKey, hintOf } from '../modules/access/key.ts';
 import { type Scope, SCOPES } from '../modules/access/principal.ts';
-import { parseOrThrow, text } from '../validation.ts';
+import { text } from '../validation.ts';
 import { readArguments, runCommand, UsageError, withAccessStore } from './command-line.ts';
 
 const USAGE = `Usage: npm run keys -- create [--account NAME] [--name TEXT] [--scopes LIST] [--user USER_ID] [--days N]
@@ -84,7 +84,9 @@ function readScopes(list: string): Scope[] {
 }
 
 function readUserId(userId: string): string {
-  return parseOrThrow(text(1, 256), userId);
+  const parsed = text(1, 256).safeParse(userId);
+  if (!parsed.success) throw new UsageError(`--user ${parsed.error.issues[0]!.message}`);
+  return parsed.data;
 }
 
 function readDays(days: string): number {

@@ -5,8 +5,8 @@ import { EmbedderBusy, unitVector } from './embedder.ts';
 import { createWorkerPool } from './pool.ts';
 import type { Answer, Task, WorkerSettings } from './worker.ts';
 
-const MODEL = 'e5-small-v2-q';
-const DIMENSIONS = 384;
+/** Names the model in the index, and says how long its vectors are. */
+export const LOCAL_MODEL = { model: 'e5-small-v2-q', dimensions: 384 } as const;
 
 /** e5 was trained with these in front of every text. */
 const PREFIX = { query: 'query: ', passage: 'passage: ' };
@@ -47,14 +47,14 @@ export async function createLocalEmbedder(settings: LocalEmbedderSettings): Prom
   async function read(kind: 'query' | 'passage', text: string, { signal }: EmbedOptions): Promise<PassageVector> {
     const options = { urgent: kind === 'query', signal };
     const answer = await pool.run({ text: PREFIX[kind] + text }, options);
-    if ('vector' in answer) return { vector: unitVector(answer.vector, DIMENSIONS), cut: false };
-    const mean = new Float32Array(DIMENSIONS);
+    if ('vector' in answer) return { vector: unitVector(answer.vector, LOCAL_MODEL.dimensions), cut: false };
+    const mean = new Float32Array(LOCAL_MODEL.dimensions);
     const add = async (tokens: number[]) => {
       const window = await pool.run({ tokens }, options);
-      if ('vector' in window) unitVector(window.vector, DIMENSIONS).forEach((value, at) => (mean[at]! += value * tokens.length));
+      if ('vector' in window) unitVector(window.vector, LOCAL_MODEL.dimensions).forEach((value, at) => (mean[at]! += value * tokens.length));
     };
     await Promise.all(answer.windows.map(add));
-    return { vector: unitVector(mean, DIMENSIONS), cut: answer.cut };
+    return { vector: unitVector(mean, LOCAL_MODEL.dimensions), cut: answer.cut };
   }
 
   async function embed(kind: 'query' | 'passage', text: string, options: EmbedOptions): Promise<PassageVector> {
@@ -68,8 +68,8 @@ export async function createLocalEmbedder(settings: LocalEmbedderSettings): Prom
   }
 
   return {
-    model: MODEL,
-    dimensions: DIMENSIONS,
+    model: LOCAL_MODEL.model,
+    dimensions: LOCAL_MODEL.dimensions,
     embedQuery: async (text, options) => (await embed('query', text, options)).vector,
     embedPassage: (text, options) => embed('passage', text, options),
     status: () => (pool.alive() ? 'ok' : 'down'),

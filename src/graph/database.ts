@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import neo4j, { type Driver, isRetryableError, Neo4jError } from 'neo4j-driver';
+import neo4j, { type Driver, isRetryableError, Neo4jError, type Session, type SessionMode } from 'neo4j-driver';
 import { type Deadline, deadlinePassed, raceDeadline } from '../deadline.ts';
 import { ServiceError, unavailable } from '../errors.ts';
 
@@ -7,6 +7,8 @@ export type Parameters = Readonly<Record<string, unknown>>;
 export type Row = Record<string, unknown>;
 /** Runs one statement inside a transaction. */
 export type Run = (statement: string, parameters: Parameters) => Promise<Row[]>;
+
+type Work<T> = (session: Session, config: { timeout: number }) => Promise<T>;
 
 export interface DatabaseOptions {
   readonly uri: string;
@@ -16,7 +18,7 @@ export interface DatabaseOptions {
 }
 
 /**
- * The only way to Neo4j. Each call is one managed transaction with the caller's deadline: repeated on passing errors, so a
+ * The only way to Neo4j. Each call is one transaction with the caller's deadline: repeated on passing errors, so a
  * writing one must be safe to repeat even after it committed (see Commit in migrations.ts).
  * Whole numbers are sent as integers. Throws a ServiceError `unavailable` when the database is away or the deadline passed;
  * a statement's own errors pass through as Neo4jError.
@@ -32,85 +34,91 @@ export interface Database {
 }
 
 const POOL_SIZE = 50;
+/** Milliseconds after its deadline from when an unsettled call counts as lost. */
+const ABANDONED_AFTER = 2_000;
 /** Milliseconds before the first and before a late repeat. */
 const FIRST_PAUSE = 10;
 const LONGEST_PAUSE = 500;
+/** Milliseconds for which a server that can't be reached is tried again. */
+const UNREACHABLE_FOR = 2_000;
 
+/** Opens a pool of connections; nothing is sent until the first call. */
 export function connectDatabase(options: DatabaseOptions): Database {
+  // One for all drivers, so that a new one still reads what the one before has written.
+  const bookmarkManager = neo4j.bookmarkManager();
   let driver = createDriver(options);
   let abandoned = 0;
 
-  async function call<T>(work: (driver: Driver) => Promise<T>, deadline: Deadline): Promise<T> {
+  async function call<T>(mode: SessionMode, work: Work<T>, deadline: Deadline): Promise<T> {
     if (deadline.signal.aborted) throw deadlinePassed();
-    const used = driver;
-    let settled = false;
-    const running = repeat(() => work(used), deadline).finally(() => (settled = true));
+    const running = repeat(() => attempt(mode, work, deadline), deadline);
     try {
       return await raceDeadline(running, deadline);
     } catch (error) {
-      if (!settled) abandon(used, running);
+      if (deadline.signal.aborted) watch(running, driver);
       throw translate(error);
+    }
+  }
+
+  async function attempt<T>(mode: SessionMode, work: Work<T>, deadline: Deadline): Promise<T> {
+    const session = driver.session({ database: options.database, defaultAccessMode: mode, bookmarkManager });
+    try {
+      return await work(session, { timeout: Math.max(1, deadline.remaining()) });
+    } finally {
+      // Also rolls back what is still open. It can't make undone what was committed, so its own failure is nothing to report.
+      await session.close().catch(() => undefined);
     }
   }
 
   // A half-open connection outlives the driver's own time-outs and keeps its place in the pool for minutes; with half the
   // pool lost that way only a new driver answers again.
-  function abandon(used: Driver, running: Promise<unknown>): void {
-    if (used === driver && ++abandoned >= POOL_SIZE / 2) {
-      driver = createDriver(options);
-      abandoned = 0;
-      used.close().catch(() => undefined);
-    }
-    const finished = () => {
-      if (used === driver && abandoned > 0) abandoned--;
+  function watch(running: Promise<unknown>, used: Driver): void {
+    let lost = false;
+    const timer = setTimeout(() => {
+      lost = used === driver;
+      if (lost && ++abandoned >= POOL_SIZE / 2) replaceDriver();
+    }, ABANDONED_AFTER);
+    timer.unref();
+    const settled = () => {
+      clearTimeout(timer);
+      if (lost && used === driver) abandoned--;
     };
-    running.then(finished, finished);
+    running.then(settled, settled);
   }
 
-  const query = (routing: 'READ' | 'WRITE') => (statement: string, parameters: Parameters, deadline: Deadline) =>
-    call(async (driver) => {
-      const { records } = await driver.executeQuery(`CYPHER 25\n${statement}`, encode(parameters), {
-        database: options.database,
-        routing,
-        transactionConfig: { timeout: timeoutOf(deadline) },
-        signal: deadline.signal,
-      });
-      return records.map((record) => record.toObject());
-    }, deadline);
+  /** The old driver keeps its connections for a while, because closing it would leave the calls on them without an answer. */
+  function replaceDriver(): void {
+    const old = driver;
+    driver = createDriver(options);
+    abandoned = 0;
+    setTimeout(() => void old.close().catch(() => undefined), 60_000).unref();
+  }
+
+  const query = (mode: SessionMode) => (statement: string, parameters: Parameters, deadline: Deadline) =>
+    inTransaction(mode, (run) => run(statement, parameters), deadline);
+
+  function inTransaction<T>(mode: SessionMode, work: (run: Run) => Promise<T>, deadline: Deadline): Promise<T> {
+    return call(
+      mode,
+      async (session, config) => {
+        const transaction = session.beginTransaction(config);
+        const result = await work(async (statement, parameters) => {
+          const { records } = await transaction.run(`CYPHER 25\n${statement}`, encode(parameters));
+          return records.map((record) => record.toObject());
+        });
+        await transaction.commit();
+        return result;
+      },
+      deadline,
+    );
+  }
 
   return {
     read: query('READ'),
     write: query('WRITE'),
-
-    transaction: (work, deadline) =>
-      call(async (driver) => {
-        const session = driver.session({ database: options.database, bookmarkManager: driver.executeQueryBookmarkManager });
-        try {
-          return await session.executeWrite(
-            (transaction) => {
-              if (deadline.signal.aborted) throw deadlinePassed();
-              return work(async (statement, parameters) => {
-                const { records } = await transaction.run(`CYPHER 25\n${statement}`, encode(parameters));
-                return records.map((record) => record.toObject());
-              });
-            },
-            { timeout: timeoutOf(deadline) },
-          );
-        } finally {
-          await session.close();
-        }
-      }, deadline),
-
+    transaction: (work, deadline) => inTransaction('WRITE', work, deadline),
     define: (statement, deadline) =>
-      call(async (driver) => {
-        const session = driver.session({ database: options.database });
-        try {
-          await session.run(`CYPHER 25\n${statement}`, {}, { timeout: timeoutOf(deadline) });
-        } finally {
-          await session.close();
-        }
-      }, deadline),
-
+      call('WRITE', async (session, config) => void (await session.run(`CYPHER 25\n${statement}`, {}, config)), deadline),
     close: () => driver.close(),
   };
 }
@@ -121,7 +129,6 @@ function createDriver({ uri, username, password }: DatabaseOptions): Driver {
     maxConnectionPoolSize: POOL_SIZE,
     connectionTimeout: 5_000,
     connectionAcquisitionTimeout: 8_000,
-    maxTransactionRetryTime: 0,
     notificationFilter: { minimumSeverityLevel: 'OFF' },
     telemetryDisabled: true,
   });
@@ -132,20 +139,17 @@ function createDriver({ uri, username, password }: DatabaseOptions): Driver {
  * first repeat while everyone whose store is in the same batch waits with it.
  */
 async function repeat<T>(work: () => Promise<T>, { signal }: Deadline): Promise<T> {
+  const startedAt = performance.now();
   for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
     try {
       return await work();
     } catch (error) {
-      if (!isPassing(error) || signal.aborted) throw error;
+      const isHopeless = isUnreachable(error) && performance.now() - startedAt > UNREACHABLE_FOR;
+      if (!isPassing(error) || isHopeless || signal.aborted) throw error;
       await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
       if (signal.aborted) throw error;
     }
   }
-}
-
-/** The server ends a transaction by itself after this many milliseconds; 0 would mean never. */
-function timeoutOf(deadline: Deadline): number {
-  return Math.max(1, deadline.remaining());
 }
 
 /** JavaScript has one kind of number and the driver sends it as a float, which LIMIT and list indexes refuse. */
@@ -172,12 +176,15 @@ function isPassing(error: unknown): boolean {
   return error instanceof Neo4jError && (isRetryableError(error) || error.code === 'ProtocolError');
 }
 
+function isUnreachable(error: unknown): boolean {
+  return error instanceof Neo4jError && error.code === 'ServiceUnavailable';
+}
+
 function isDatabaseAway(error: unknown): boolean {
-  if (!(error instanceof Neo4jError)) return error instanceof Error && error.name === 'AbortError';
+  if (!(error instanceof Neo4jError)) return false;
   return (
     isPassing(error) ||
     error.code === 'N/A' ||
-    error.code.startsWith('ServiceUnavailable') ||
     error.code.startsWith('Neo.TransientError') ||
     error.code.startsWith('Neo.ClientError.Transaction.TransactionTimedOut') ||
     error.code.startsWith('Neo.ClientError.Security')

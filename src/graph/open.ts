@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { deadlineIn } from '../deadline.ts';
 import { connectDatabase, type Database } from './database.ts';
@@ -28,6 +29,7 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
 export async function joinDatabase(config: Config, options: OpenOptions): Promise<OpenDatabase> {
   if (config.neo4j) return connectGiven(config, config.neo4j);
   for (let attempt = 1; ; attempt++) {
+    options.signal.throwIfAborted();
     const running = await findLocalServer(config.dataDir);
     if (running) {
       const database = connectDatabase({ ...running, database: config.neo4jDatabase });
@@ -39,7 +41,7 @@ export async function joinDatabase(config: Config, options: OpenOptions): Promis
       // Someone else holds the folder and has not started Neo4j yet.
       if (!(error instanceof DataFolderInUseError) || attempt === 60) throw error;
       if (attempt === 1) options.report('Waiting for the service to start …');
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      await delay(1_000, undefined, { signal: options.signal });
     }
   }
 }
@@ -53,10 +55,13 @@ async function startOwn(config: Config, { purpose, report, signal }: OpenOptions
     return {
       database,
       close: async () => {
-        await database.close();
-        report('Stopping Neo4j …');
-        await server.stop();
-        folder.release();
+        try {
+          await database.close();
+        } finally {
+          report('Stopping Neo4j …');
+          await server.stop();
+          folder.release();
+        }
       },
     };
   } catch (error) {

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { deadlineIn } from '../../deadline.ts';
+import { type Deadline, deadlineIn, raceDeadline } from '../../deadline.ts';
 import { unauthenticated } from '../../errors.ts';
 import { hashApiKey, isApiKey } from './key.ts';
 import type { Principal } from './principal.ts';
@@ -11,16 +11,18 @@ const CACHE_MILLISECONDS = 800;
 const CACHE_ENTRIES = 10_000;
 
 export interface Authenticator {
-  /** The caller behind an Authorization header. Throws 401, or 503 when the database is away and the key is not known here. */
-  authenticate(authorization: string | undefined): Promise<Principal>;
+  /**
+   * The caller behind an Authorization header. Throws 401, or 503 when the key can't be looked up by the deadline; with
+   * `acceptStale` a key that was valid when it was last seen here is then still let in.
+   */
+  authenticate(authorization: string | undefined, options: { deadline: Deadline; acceptStale: boolean }): Promise<Principal>;
 }
 
+/** Looks keys up by their hash, compares in constant time, and keeps what it found for less than a second. */
 export function createAuthenticator(store: AccessStore): Authenticator {
   const cache = new LRUCache<string, { principal: Principal; key: ApiKey }>({
     max: CACHE_ENTRIES,
     ttl: CACHE_MILLISECONDS,
-    // With the database away a key that was valid a moment ago still gets its answer, which is a 503 or /health.
-    allowStaleOnFetchRejection: true,
     noDeleteOnFetchRejection: true,
     fetchMethod: async (hash) => {
       const found = await store.findKey(hash, deadlineIn(5_000));
@@ -31,12 +33,12 @@ export function createAuthenticator(store: AccessStore): Authenticator {
   });
 
   return {
-    async authenticate(authorization) {
+    async authenticate(authorization, { deadline, acceptStale }) {
       if (!authorization) throw unauthenticated('Missing API key: send the header Authorization: Bearer <API_KEY>');
       const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
       if (!token) throw unauthenticated('The Authorization header must read: Bearer <API_KEY>');
       if (!isApiKey(token)) throw unauthenticated('This is not a valid API key (its form or checksum is wrong)');
-      const found = await cache.fetch(hashApiKey(token));
+      const found = await raceDeadline(cache.fetch(hashApiKey(token), { allowStaleOnFetchRejection: acceptStale }), deadline);
       if (!found) throw unauthenticated('This API key is not known');
       if (found.key.revokedAt !== null) throw unauthenticated('This API key was revoked');
       if (found.key.expiresAt !== null && found.key.expiresAt <= Date.now()) throw unauthenticated('This API key has expired');

@@ -15,7 +15,7 @@ export function apiKeyFile(dataDir: string): string {
 
 /**
  * Creates the first account and its key, with every scope, unless that account has a key already. Returns the key when it
- * is new. The file comes before the database, so that a start that is killed in between goes on with the same key.
+ * was made here. The file comes before the database, so that a start that is killed in between goes on with the same key.
  */
 export async function bootstrapAccess(
   store: AccessStore,
@@ -31,12 +31,13 @@ export async function bootstrapAccess(
   writeFileSync(apiKeyFile(options.dataDir), `${key}\n`, { mode: 0o600 });
   const now = Date.now();
   await store.createAccount({ id: uuid(), name: FIRST_ACCOUNT, plan: 'self_hosted' }, now, deadline);
-  await store.createKey(
+  const created = await store.createKey(
     FIRST_ACCOUNT,
     { id: uuid(), hash: hashApiKey(key), hint: hintOf(key), name: 'first key', scopes: SCOPES, userId: null, createdAt: now, expiresAt: null },
     deadline,
   );
-  return { newKey: key };
+  if (!created) throw new Error('BOOTSTRAP_API_KEY belongs to another account already; choose another key');
+  return { newKey: options.givenKey ? null : key };
 }
 
 function savedKey(dataDir: string): string | null {

@@ -20,6 +20,7 @@ export interface NewApiKey extends Omit<ApiKey, 'revokedAt'> {
 
 const KEY_FIELDS = 'k { .id, .hint, .name, .scopes, .userId, .createdAt, .expiresAt, .revokedAt, .hash } AS key';
 
+/** Accounts and keys in the graph. */
 export function createAccessStore(database: Database) {
   return {
     /** The key with this hash and its account, revoked and expired ones included. */
@@ -56,12 +57,13 @@ export function createAccessStore(database: Database) {
       return { account: stored, created: stored.id === account.id };
     },
 
-    /** False when there is no such account. A repeat with the same key id changes nothing. */
+    /** False when there is no such account, or the key belongs to another one. A repeat changes nothing. */
     async createKey(accountName: string, key: NewApiKey, deadline: Deadline): Promise<boolean> {
       const rows = await database.write(
         `MATCH (a:Account {name: $accountName})
          MERGE (k:ApiKey {hash: $key.hash})
-         ON CREATE SET k += $key
+         ON CREATE SET k += $key, k.accountId = a.id
+         WITH a, k WHERE k.accountId = a.id
          MERGE (k)-[:OF]->(a)
          RETURN k.id`,
         { accountName, key },

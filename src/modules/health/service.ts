@@ -14,15 +14,29 @@ export interface HealthService {
   check(): Promise<Health>;
 }
 
-/** The state of the service, looked up at each call within two seconds. */
+/** Milliseconds for which a look at the database counts. */
+const SHARED_FOR = 500;
+
+/** The state of the service, at most half a second old; an answer takes two seconds at most. */
 export function createHealthService({ database, embedder, version }: { database: Database; embedder: Embedder; version: string }): HealthService {
   const startedAt = performance.now();
-  return {
-    async check() {
-      const answers = await database.read('RETURN 1', {}, deadlineIn(2_000)).then(
+  let asked: { readonly at: number; readonly answers: Promise<boolean> } | undefined;
+
+  /** Probes need no key and are never refused, so all who ask within a moment share one look. */
+  function databaseAnswers(): Promise<boolean> {
+    if (!asked || performance.now() - asked.at > SHARED_FOR) {
+      const answers = database.read('RETURN 1', {}, deadlineIn(2_000)).then(
         () => true,
         () => false,
       );
+      asked = { at: performance.now(), answers };
+    }
+    return asked.answers;
+  }
+
+  return {
+    async check() {
+      const answers = await databaseAnswers();
       const checks = { database: answers ? 'OK' : 'DOWN', embedding: embedder.status() === 'ok' ? 'OK' : 'DOWN', cache: 'OFF' } as const;
       return {
         status: checks.database === 'OK' && checks.embedding === 'OK' ? 'OK' : 'DEGRADED',

@@ -9,7 +9,6 @@ export const rules = {
   type: text(1, 64),
   tags: z.array(text(1, 100), { error: 'must be a list of at most 50 strings' }).max(50, { error: 'must be a list of at most 50 strings' }),
   metadata: jsonObject(16 * 1024, 8),
-  metadataPatch: jsonObject(16 * 1024, 8),
   sessionId: text(1, 256),
   sourceIds: z
     .array(text(1, 64), { error: 'must be a list of at most 100 memory ids' })
@@ -43,7 +42,7 @@ export const updateShape = {
   tier: rules.tier.optional().describe('0 pinned, 1 session, 2 semantic, 3 organization.'),
   type: rules.type.optional().describe('fact, preference, context or a word of your own.'),
   tags: rules.tags.transform(distinct).optional().describe('Replaces the tags.'),
-  metadata: rules.metadataPatch.optional().describe('Merged into the metadata; null deletes a key.'),
+  metadata: rules.metadata.optional().describe('Merged into the metadata; null deletes a key.'),
   expiresAt: rules.time.nullable().optional().describe('When it is forgotten; null clears it.'),
   archived: z.boolean({ error: 'must be true or false' }).optional().describe('True hides it from search, list, graph and profile until false.'),
 };
@@ -58,7 +57,7 @@ export const FilterInput = z.object({
   sessionId: rules.sessionId.optional(),
   tiers: z.array(rules.tier, { error: 'must be a list of tiers' }).min(1, { error: 'must name at least one tier' }).optional(),
   type: rules.type.optional(),
-  tags: rules.tags.transform(distinct).optional(),
+  tags: rules.tags.min(1, { error: 'must name at least one tag' }).transform(distinct).optional(),
   createdAfter: rules.time.optional(),
   createdBefore: rules.time.optional(),
   archived: z.boolean().default(false),

@@ -13,6 +13,7 @@ export interface MemoryLoaders {
   readonly memory: DataLoader<MemoryKey, Memory | null, string>;
 }
 
+/** Loaders for one request. */
 export function createMemoryLoaders(memories: MemoryService): MemoryLoaders {
   const load = async (keys: readonly MemoryKey[]): Promise<(Memory | null)[]> => {
     const userIds = [...new Set(keys.map(({ userId }) => userId))];

@@ -65,6 +65,7 @@ const BY_ACCOUNT = 'USING INDEX m:Memory(accountId, createdAt, id)';
 const BY_SCOPE = 'USING INDEX m:Memory(scope, createdAt, id)';
 const VISIBLE = 'm.accountId = $accountId AND ($scopes IS NULL OR m.scope IN $scopes) AND m.expiresAt > $now';
 
+/** The memories in the graph: every statement of this module. */
 export function createMemoryStore(database: Database) {
   return {
     /**
@@ -167,14 +168,21 @@ export function createMemoryStore(database: Database) {
       return rows.length > 0 || (await findCommit(commitId, deadline)) !== null;
     },
 
-    /** Erases up to `limit` expired memories and forgets commits older than `commitsBefore`; how many memories went. */
-    async sweep({ now, commitsBefore, limit }: { now: number; commitsBefore: number; limit: number }, deadline: Deadline): Promise<number> {
-      await database.write('MATCH (c:Commit) WHERE c.at < $commitsBefore WITH c LIMIT $limit DELETE c', { commitsBefore, limit }, deadline);
-      const [row] = await database.write(ERASE_EXPIRED, { now, limit }, deadline);
-      return row!['erased'] as number;
+    /** Erases up to `limit` expired memories and forgets up to `limit` commits older than `commitsBefore`; finished when nothing is left. */
+    async sweep(
+      { now, commitsBefore, limit }: { now: number; commitsBefore: number; limit: number },
+      deadline: Deadline,
+    ): Promise<{ finished: boolean }> {
+      const [commits] = await database.write(
+        'MATCH (c:Commit) WHERE c.at < $commitsBefore WITH c LIMIT $limit DELETE c RETURN count(*) AS forgotten',
+        { commitsBefore, limit },
+        deadline,
+      );
+      const [memories] = await database.write(ERASE_EXPIRED, { now, limit }, deadline);
+      return { finished: (commits!['forgotten'] as number) < limit && (memories!['erased'] as number) < limit };
     },
 
-    /** Adds to the count of recalls of each memory. A lost count is no harm, so this is not made safe to repeat. */
+    /** Adds to the count of recalls of each memory. A count that is lost or doubled is no harm, so this is not made safe to repeat. */
     async addRecalls(rows: readonly { accountId: string; id: string; recalls: number }[], deadline: Deadline): Promise<void> {
       await database.write(
         `UNWIND $rows AS row
@@ -187,7 +195,8 @@ export function createMemoryStore(database: Database) {
   };
 
   async function findCommit(commitId: string, deadline: Deadline): Promise<string[] | null> {
-    const [row] = await database.read('MATCH (c:Commit {id: $commitId}) RETURN c.results AS results', { commitId }, deadline);
+    // In write mode, because a reading member of a cluster may not have the commit yet.
+    const [row] = await database.write('MATCH (c:Commit {id: $commitId}) RETURN c.results AS results', { commitId }, deadline);
     return row ? ((row['results'] as string[] | null) ?? []) : null;
   }
 }
@@ -224,7 +233,7 @@ const STORE_BATCH = `
     MERGE (m:Memory {dedupeKey: row.properties.dedupeKey})
       ON CREATE SET m = row.properties
     WITH row, sources, m, m.id = row.properties.id AS stored
-    FOREACH (_ IN CASE WHEN NOT stored AND m.expiryDefaulted THEN [1] ELSE [] END | SET m.expiresAt = row.properties.expiresAt)
+    FOREACH (_ IN CASE WHEN NOT stored AND m.expiryDefaulted AND row.properties.expiryDefaulted AND row.properties.expiresAt > m.expiresAt THEN [1] ELSE [] END | SET m.expiresAt = row.properties.expiresAt)
     FOREACH (source IN CASE WHEN stored THEN sources ELSE [] END | CREATE (m)-[:DERIVED_FROM]->(source))
     CALL (row, m, stored) {
       WITH row, m, stored WHERE stored
@@ -252,6 +261,9 @@ const APPLY_UPDATE = `
   REMOVE m.dedupeKey
   WITH m
   OPTIONAL MATCH (twin:Memory {dedupeKey: $dedupeKey})
+  SET twin.lock = true REMOVE twin.lock
+  FOREACH (expired IN CASE WHEN twin.expiresAt <= $now THEN [twin] ELSE [] END | REMOVE expired.dedupeKey)
+  WITH m, CASE WHEN twin.expiresAt > $now THEN twin END AS twin
   SET m.dedupeKey = CASE WHEN twin IS NULL THEN $dedupeKey END
   WITH m
   CALL (m) {

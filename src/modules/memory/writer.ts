@@ -1,7 +1,7 @@
 import { Neo4jError } from 'neo4j-driver';
 import { v7 as uuid } from 'uuid';
 import { type Deadline, deadlineIn, deadlinePassed, raceDeadline } from '../../deadline.ts';
-import { ServiceError, unavailable } from '../../errors.ts';
+import { unavailable } from '../../errors.ts';
 import type { MemoryStore, StoreOutcome, StoreRow } from './store.ts';
 
 /** One transaction's rows; a larger one is faster a row but holds its locks, and its callers, longer. */
@@ -81,5 +81,5 @@ function isStillWanted({ deadline, reject }: Waiting): boolean {
  * may be stored, and halves under other commit ids would store them twice.
  */
 function isFaultOfRows(error: unknown): boolean {
-  return error instanceof Neo4jError && !(error instanceof ServiceError);
+  return error instanceof Neo4jError;
 }

@@ -12,6 +12,7 @@ const MAXIMUM_WAITING = 10_000;
 
 type AddRecalls = (rows: { accountId: string; id: string; recalls: number }[], deadline: ReturnType<typeof deadlineIn>) => Promise<void>;
 
+/** Gathers counts in memory until they are flushed. */
 export function createRecallCounter(addRecalls: AddRecalls): RecallCounter {
   let waiting = new Map<string, { accountId: string; id: string; recalls: number }>();
   return {

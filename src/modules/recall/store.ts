@@ -26,9 +26,10 @@ export interface CandidateRequest {
   readonly now: number;
 }
 
-/** Memories with one of the tags that are looked at one by one when a filter names tags, which the vector index can't. */
-const TAGGED_CANDIDATES = 1_000;
+/** How many memories are looked at one by one for a filter that an index can't check: tags for vectors, times for words. */
+const FILTERED_CANDIDATES = 1_000;
 
+/** The search in the graph. */
 export function createRecallStore(database: Database) {
   return {
     /** Candidates by meaning and by words with everything needed to score them, in one statement. */
@@ -46,7 +47,7 @@ export function createRecallStore(database: Database) {
           perSource,
           lucene: `${prefix} +(${clauses.join(' ')})`,
           tagged: prefix,
-          taggedCandidates: TAGGED_CANDIDATES,
+          filteredCandidates: FILTERED_CANDIDATES,
           single: clauses.map((clause) => `${prefix} +${clause}`),
         },
         deadline,
@@ -81,8 +82,13 @@ function candidateStatement({ filter, vector, words }: CandidateRequest): string
     MATCH (m:Memory)
       SEARCH m IN (VECTOR INDEX memory_embedding FOR $vector WHERE ${indexed.join(' AND ')} LIMIT $perSource) SCORE AS approximate
     RETURN m, null AS bm25`;
-  const byWords = "CALL db.index.fulltext.queryNodes('memory_text', $lucene, {limit: $perSource}) YIELD node AS m, score AS bm25 RETURN m, bm25";
-  const byTags = "CALL db.index.fulltext.queryNodes('memory_text', $tagged, {limit: $taggedCandidates}) YIELD node AS m RETURN m, null AS bm25";
+  // Times are no words, so with a filter by time more are looked at and the best of those that fit are taken.
+  const byTime = filter.createdAfter !== undefined || filter.createdBefore !== undefined;
+  const byWords = `
+    CALL db.index.fulltext.queryNodes('memory_text', $lucene, {limit: ${byTime ? '$filteredCandidates' : '$perSource'}}) YIELD node AS m, score AS bm25
+    WITH m, bm25 WHERE ${conditions}
+    RETURN m, bm25 ORDER BY bm25 DESC LIMIT $perSource`;
+  const byTags = "CALL db.index.fulltext.queryNodes('memory_text', $tagged, {limit: $filteredCandidates}) YIELD node AS m RETURN m, null AS bm25";
   const sources = [...(vector ? [byMeaning] : []), ...(words.length ? [byWords] : []), ...(vector && filter.tags?.length ? [byTags] : [])];
   const similarity = vector ? 'vector.similarity.cosine(m.embedding, $vector)' : 'null';
   return `
