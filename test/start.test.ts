@@ -169,10 +169,26 @@ describe('npm start', () => {
     }
   });
 
+  it('stops when it is told to at any moment of its start', async () => {
+    for (const step of ['Starting Neo4j', 'Neo4j is ready', READY]) {
+      const service = start();
+      await service.printed(step);
+      expect(await service.kill('SIGTERM'), service.output()).toBe(0);
+      expect(neo4jProcesses()).toHaveLength(0);
+    }
+  });
+
   it('lists every mistake of the configuration at once', async () => {
-    const refused = start({ PORT: 'eighty', SESSION_TTL: '24', NEO4J_URI: 'neo4j://127.0.0.1:7687', BOOTSTRAP_API_KEY: `${generateApiKey()}x` });
+    const refused = start({
+      PORT: 'eighty',
+      SESSION_TTL: '24',
+      REQUEST_TIMEOUT: '30d',
+      NEO4J_URI: 'neo4j://127.0.0.1:7687',
+      BOOTSTRAP_API_KEY: `${generateApiKey()}x`,
+    });
     expect(await refused.exit).toBe(1);
-    for (const variable of ['PORT', 'SESSION_TTL', 'BOOTSTRAP_API_KEY']) expect(refused.output()).toContain(`${variable}: must be`);
+    for (const variable of ['PORT', 'SESSION_TTL', 'REQUEST_TIMEOUT', 'BOOTSTRAP_API_KEY'])
+      expect(refused.output()).toContain(`${variable}: must be`);
     expect(refused.output()).not.toContain(' at ');
   });
 

@@ -62,11 +62,16 @@ export function connectDatabase(options: DatabaseOptions): Database {
 
   async function attempt<T>(mode: SessionMode, work: Work<T>, deadline: Deadline): Promise<T> {
     const session = driver.session({ database: options.database, defaultAccessMode: mode, bookmarkManager });
+    // Rolls back what is open, at once; the server's own look at time-outs comes every two seconds. What was committed stays,
+    // so a failure of closing is nothing to report.
+    const close = () => session.close().catch(() => undefined);
+    const onDeadline = () => void close();
+    deadline.signal.addEventListener('abort', onDeadline, { once: true });
     try {
       return await work(session, { timeout: Math.max(1, deadline.remaining()) });
     } finally {
-      // Also rolls back what is still open. It can't make undone what was committed, so its own failure is nothing to report.
-      await session.close().catch(() => undefined);
+      deadline.signal.removeEventListener('abort', onDeadline);
+      await close();
     }
   }
 
