@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { loadEnvFile } from 'node:process';
 import { z } from 'zod';
@@ -13,6 +14,18 @@ const duration = (maximum: string) =>
     issue.addIssue({ code: 'custom', message: `must be a whole number with a unit s, m, h or d, such as 24h, from 1s to ${maximum}` });
     return z.NEVER;
   });
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+/** An address, or one with the length of its network's prefix. */
+function isProxy(text: string): boolean {
+  const [address = '', length = '0', ...rest] = text.split('/');
+  return rest.length === 0 && isIP(address) !== 0 && /^\d{1,3}$/.test(length) && Number(length) <= (isIP(address) === 4 ? 32 : 128);
+}
+
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text;
+}
 
 /** Milliseconds, or NaN. */
 function readDuration(text: string): number {
@@ -57,9 +70,16 @@ const Environment = z
       .optional(),
     SESSION_TTL: duration('3650d').default(24 * DURATION_UNITS.h),
     REQUEST_TIMEOUT: duration('10m').default(10 * DURATION_UNITS.s),
-    LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-    TRUST_PROXY: z.union([flag, list]).default(false).describe('true, or the addresses of the proxies in front'),
-    CORS_ORIGINS: list.default([]),
+    LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
+    TRUST_PROXY: z
+      .union([flag, list.refine((proxies) => proxies.every(isProxy))], {
+        error: 'must be true, false, or addresses such as 10.0.0.1 or 10.0.0.0/8, comma-separated',
+      })
+      .default(false)
+      .describe('true, or the addresses of the proxies in front'),
+    CORS_ORIGINS: list
+      .refine((origins) => origins.every(isOrigin), { error: 'must be origins such as https://example.com, comma-separated' })
+      .default([]),
     INTROSPECTION: flag.default(true),
   })
   .superRefine((values, issue) => {

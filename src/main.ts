@@ -84,7 +84,9 @@ async function requireFreePort({ port, host }: Config): Promise<void> {
     probe.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         error.code === 'EADDRINUSE'
-          ? new Error(`port ${port} on ${host} is taken by another program. End it, or choose another port: PORT=${port + 1} npm start`)
+          ? new Error(
+              `port ${port} on ${host} is taken by another program, or by this service started before. End that, or choose another port: PORT=${port + 1} npm start`,
+            )
           : new Error(`HOST ${host}, PORT ${port} can't be listened on: ${error.message}`),
       ),
     );

@@ -172,7 +172,8 @@ describe('npm start', () => {
   it('stops when it is told to at any moment of its start', async () => {
     for (const step of ['Starting Neo4j', 'Neo4j is ready', READY]) {
       const service = start();
-      await service.printed(step);
+      // Beside a Neo4j that still runs from before there is no such step.
+      await Promise.race([service.printed(step), service.printed(READY)]);
       expect(await service.kill('SIGTERM'), service.output()).toBe(0);
       expect(neo4jProcesses()).toHaveLength(0);
     }
@@ -183,13 +184,32 @@ describe('npm start', () => {
       PORT: 'eighty',
       SESSION_TTL: '24',
       REQUEST_TIMEOUT: '30d',
+      TRUST_PROXY: 'foo',
+      CORS_ORIGINS: 'example.com',
       NEO4J_URI: 'neo4j://127.0.0.1:7687',
       BOOTSTRAP_API_KEY: `${generateApiKey()}x`,
     });
     expect(await refused.exit).toBe(1);
-    for (const variable of ['PORT', 'SESSION_TTL', 'REQUEST_TIMEOUT', 'BOOTSTRAP_API_KEY'])
+    for (const variable of ['PORT', 'SESSION_TTL', 'REQUEST_TIMEOUT', 'TRUST_PROXY', 'CORS_ORIGINS', 'BOOTSTRAP_API_KEY'])
       expect(refused.output()).toContain(`${variable}: must be`);
     expect(refused.output()).not.toContain(' at ');
+  });
+
+  it('leaves nothing behind, and starts anew, when its folder was deleted while it ran', async () => {
+    const service = start();
+    await service.printed(READY);
+    rmSync(dataDir, { recursive: true });
+    expect(await service.kill('SIGTERM'), service.output()).toBe(0);
+    expect(neo4jProcesses()).toHaveLength(0);
+
+    const orphaned = start();
+    await orphaned.printed(READY);
+    rmSync(dataDir, { recursive: true });
+    await orphaned.kill('SIGKILL');
+    const fresh = start();
+    await fresh.printed(READY);
+    expect(neo4jProcesses()).toHaveLength(1);
+    expect(await firstClient().found('memory')).toEqual([]);
   });
 
   it('refuses a database that a newer service wrote', async () => {

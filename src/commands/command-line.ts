@@ -14,6 +14,7 @@ type Options = NonNullable<ParseArgsConfig['options']>;
 
 /** The action, its options and what else was given, from `npm run NAME -- ACTION …`. Throws a UsageError. */
 export function readArguments<Given extends Options>(options: Given, usage: string) {
+  if (process.argv.includes('--help')) throw new UsageError(usage);
   try {
     const { values, positionals } = parseArgs({ args: process.argv.slice(3), options, allowPositionals: true, strict: true });
     const [action, ...others] = positionals;

@@ -56,9 +56,16 @@ await runCommand(async () => {
         for (const { id, hint, name, scopes, userId, createdAt, expiresAt, revokedAt } of keys) {
           const state = revokedAt !== null ? `revoked ${day(revokedAt)}` : expiresAt !== null && expiresAt <= Date.now() ? 'expired' : 'active';
           console.log(
-            [id, `${hint}…`, state, scopes.join(','), userId === null ? 'any user' : `user ${userId}`, `created ${day(createdAt)}`, name ?? ''].join(
-              '  ',
-            ),
+            [
+              id,
+              `${hint}…`,
+              state,
+              scopes.join(','),
+              userId === null ? 'any user' : `user ${userId}`,
+              `created ${day(createdAt)}`,
+              ...(expiresAt === null ? [] : [`expires ${day(expiresAt)}`]),
+              name ?? '',
+            ].join('  '),
           );
         }
       });

@@ -77,9 +77,12 @@ async function connectGiven(config: Config, given: NonNullable<Config['neo4j']>)
   } catch (error) {
     await database.close();
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    throw new Error(`NEO4J_URI ${given.uri} does not answer as ${given.username}: ${cause instanceof Error ? cause.message : String(cause)}`, {
-      cause: error,
-    });
+    throw new Error(
+      `NEO4J_URI ${given.uri} can't be used with the username ${given.username}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      {
+        cause: error,
+      },
+    );
   }
   return { database, close: () => database.close() };
 }

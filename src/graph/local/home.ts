@@ -84,6 +84,8 @@ export function isFree(port: number): Promise<boolean> {
 
 /** Noted before the signal is sent, so that a successor does not adopt a server that is on its way out. */
 export function noteStopping({ folder }: Home, { pid, started }: ProcessRun): void {
+  // Deleted while Neo4j ran: then there is no successor to tell.
+  if (!existsSync(folder)) return;
   writeDurably(join(folder, 'stopping'), JSON.stringify({ pid, started }));
 }
 

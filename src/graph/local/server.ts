@@ -87,7 +87,8 @@ const whyNot = {
 };
 
 async function adopt(home: Home, run: ProcessRun, { report, signal }: LocalServerOptions): Promise<boolean> {
-  if (!isStopping(home, run)) {
+  // Without its port it can't be spoken to: its folder was deleted under it.
+  if (!isStopping(home, run) && savedPort(home) !== null) {
     report('Found Neo4j running; connecting …');
     const outcome = await waitUntilReady(home, run, secondsToAdopt, { report, signal });
     if (outcome === 'ready') {

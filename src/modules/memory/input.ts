@@ -47,7 +47,7 @@ export const updateShape = {
   archived: z.boolean({ error: 'must be true or false' }).optional().describe('True hides it from search, list, graph and profile until false.'),
 };
 export const UpdateInput = z.object(updateShape).refine((input) => Object.values(input).some((value) => value !== undefined), {
-  error: `must have at least one of ${Object.keys(updateShape).join(', ')}`,
+  error: 'must have at least one field to change',
 });
 export type UpdateInput = z.output<typeof UpdateInput>;
 
