@@ -72,9 +72,10 @@ const Environment = z
     REQUEST_TIMEOUT: duration('10m').default(10 * DURATION_UNITS.s),
     LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
     TRUST_PROXY: z
-      .union([flag, list.refine((proxies) => proxies.every(isProxy))], {
-        error: 'must be true, false, or addresses such as 10.0.0.1 or 10.0.0.0/8, comma-separated',
-      })
+      .union([
+        flag,
+        list.refine((proxies) => proxies.every(isProxy), { error: 'must be true, false, or addresses such as 10.0.0.1 or 10.0.0.0/8, comma-separated' }),
+      ])
       .default(false)
       .describe('true, or the addresses of the proxies in front'),
     CORS_ORIGINS: list
