@@ -74,7 +74,9 @@ const Environment = z
     TRUST_PROXY: z
       .union([
         flag,
-        list.refine((proxies) => proxies.every(isProxy), { error: 'must be true, false, or addresses such as 10.0.0.1 or 10.0.0.0/8, comma-separated' }),
+        list.refine((proxies) => proxies.every(isProxy), {
+          error: 'must be true, false, or addresses such as 10.0.0.1 or 10.0.0.0/8, comma-separated',
+        }),
       ])
       .default(false)
       .describe('true, or the addresses of the proxies in front'),
