@@ -147,7 +147,7 @@ export async function createApp({ settings, ...dependencies }: AppDependencies):
   return app;
 
   function contextOf({ principal, deadline, id }: FastifyRequest): Context {
-    if (!principal) throw unauthenticated('Missing API key: send the header Authorization: Bearer <API_KEY>');
+    if (!principal) throw unauthenticated();
     return services.contextFor({ principal, deadline, requestId: id });
   }
 

@@ -54,8 +54,8 @@ export function notFound(): ServiceError {
   return new ServiceError('not_found', 'Memory not found');
 }
 
-/** 401. */
-export function unauthenticated(message: string): ServiceError {
+/** 401; for a missing key unless it says otherwise. */
+export function unauthenticated(message = 'Missing API key: send the header Authorization: Bearer <API_KEY>'): ServiceError {
   return new ServiceError('unauthenticated', message);
 }
 

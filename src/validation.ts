@@ -148,6 +148,14 @@ function inRange(value: number, minimum: number, maximum: number): boolean {
   return value >= minimum && value <= maximum;
 }
 
+/** The parts of a comma-separated text, without white space around them and without empty ones. */
+export function commaSeparated(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
 /** An explicit null means absent, except where a change says so. */
 export function withoutNulls(value: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== null));

@@ -1,22 +1,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Client } from './testkit/client.ts';
-import { expectNoFault, forEach, naughty, TRACES } from './testkit/naughty.ts';
+import { describe, expect, it } from 'vitest';
+import { expectNoFault, forEach, naughty, TRACES, useUnharmed } from './testkit/naughty.ts';
 import { useService } from './testkit/service.ts';
 
 const service = useService();
-let agent: Client;
-
-beforeAll(async () => {
-  agent = await service.newAccount();
-});
-
-/** Whatever was thrown at it, the service goes on. */
-afterEach(async () => {
-  const alive = await agent.get('/health');
-  expect(alive.body.status, alive.story).toBe('ok');
-});
+const agent = useUnharmed(service);
 
 describe('a text in a header', () => {
   it('as a request id or a key is not taken', async () => {

@@ -1,21 +1,10 @@
 import fc from 'fast-check';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Client } from './testkit/client.ts';
-import { expectNoFault, forEach, naughty } from './testkit/naughty.ts';
+import { describe, expect, it } from 'vitest';
+import { expectNoFault, forEach, naughty, useUnharmed } from './testkit/naughty.ts';
 import { useService } from './testkit/service.ts';
 
 const service = useService();
-let agent: Client;
-
-beforeAll(async () => {
-  agent = await service.newAccount();
-});
-
-/** Whatever was thrown at it, the service goes on. */
-afterEach(async () => {
-  const alive = await agent.get('/health');
-  expect(alive.body.status, alive.story).toBe('ok');
-});
+const agent = useUnharmed(service);
 
 const isUnicode = (text: string) => text.isWellFormed() && !text.includes('\0');
 const fits = (text: string, maximum: number) => isUnicode(text) && text !== '' && [...text].length <= maximum;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageSize } from '../validation.ts';
+import { commaSeparated, pageSize } from '../validation.ts';
 import { rules } from '../modules/memory/input.ts';
 
 /** A query parameter that holds a number, checked by the rule of its field; `openapi` is what the document says of it. */
@@ -41,11 +41,4 @@ export const tags = z
 /** The number that a text writes, or the text, for the field's rule to refuse. */
 function numeric(text: string): string | number {
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
-}
-
-function commaSeparated(text: string): string[] {
-  return text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
 }

@@ -1,4 +1,6 @@
-import { expect } from 'vitest';
+import { afterEach, beforeAll, expect } from 'vitest';
+import type { Client } from './client.ts';
+import type { TestService } from './service.ts';
 
 /** Texts that programs stumble over. Some can't be stored (NUL, halves of surrogate pairs); all must be taken without a fault. */
 export const naughty: readonly string[] = [
@@ -185,4 +187,17 @@ export async function forEach<T>(items: readonly T[], work: (item: T, index: num
     for (let next = waiting.shift(); next; next = waiting.shift()) await work(...next);
   };
   await Promise.all(Array.from({ length: 8 }, run));
+}
+
+/** A client of a new account, for all tests of a file; after each test the service must be well, whatever was thrown at it. */
+export function useUnharmed(service: TestService): Client {
+  let agent: Client;
+  beforeAll(async () => {
+    agent = await service.newAccount();
+  });
+  afterEach(async () => {
+    const alive = await agent.get('/health');
+    expect(alive.body.status, alive.story).toBe('ok');
+  });
+  return new Proxy({} as Client, { get: (_, name) => agent[name as keyof Client] });
 }

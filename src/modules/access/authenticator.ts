@@ -34,7 +34,7 @@ export function createAuthenticator(store: AccessStore): Authenticator {
 
   return {
     async authenticate(authorization, { deadline, acceptStale }) {
-      if (!authorization) throw unauthenticated('Missing API key: send the header Authorization: Bearer <API_KEY>');
+      if (!authorization) throw unauthenticated();
       const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
       if (!token) throw unauthenticated('The Authorization header must read: Bearer <API_KEY>');
       if (!isApiKey(token)) throw unauthenticated('This is not a valid API key (its form or checksum is wrong)');

@@ -80,8 +80,7 @@ export function createMemoryService(
       const given = parseOrThrow(StoreInput, withoutNulls(input));
       const userId = effectiveUserId(principal, given.userId);
       const storedAt = now();
-      if (given.expiresAt !== undefined && given.expiresAt.getTime() <= storedAt)
-        throw invalidParameter([{ path: ['expiresAt'], message: `must be in the future; got ${given.expiresAt.toISOString()}` }]);
+      requireFuture(given.expiresAt, storedAt);
       const { vector, cut } = await embedder.embedPassage(given.content, { signal: deadline.signal });
       const keyed = { accountId, userId, tier: given.tier, type: given.type, tags: given.tags, sessionId: given.sessionId ?? null, archived: false };
       const scope = scopeOf(keyed);
@@ -128,8 +127,7 @@ export function createMemoryService(
       const visibility = visible(userId, 'change');
       const given = parseOrThrow(UpdateInput, input);
       const changedAt = now();
-      if (given.expiresAt != null && given.expiresAt.getTime() <= changedAt)
-        throw invalidParameter([{ path: ['expiresAt'], message: `must be in the future; got ${given.expiresAt.toISOString()}` }]);
+      requireFuture(given.expiresAt, changedAt);
       const embedding = given.content === undefined ? null : await embedder.embedPassage(given.content, { signal: deadline.signal });
       const updating = updates.run(`${accountId} ${id}`, () =>
         store.update(
@@ -192,6 +190,12 @@ export function createMemoryService(
 }
 
 export type MemoryService = ReturnType<typeof createMemoryService>;
+
+/** Throws 400 for an expiry that has passed; none is fine. */
+function requireFuture(expiresAt: Date | null | undefined, now: number): void {
+  if (expiresAt != null && expiresAt.getTime() <= now)
+    throw invalidParameter([{ path: ['expiresAt'], message: `must be in the future; got ${expiresAt.toISOString()}` }]);
+}
 
 /** What a PATCH makes of the memory as it is now; null when it changes nothing. */
 function changeOf(
