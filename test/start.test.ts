@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { deadlineIn } from '../src/deadline.ts';
 import { connectDatabase } from '../src/graph/database.ts';
 import { findProcesses } from '../src/graph/local/process.ts';
@@ -228,6 +228,37 @@ describe('npm start', () => {
     expect(neo4jProcesses()).toHaveLength(0);
     await database.close();
     rmSync(dataDir, { recursive: true });
+  });
+});
+
+describe('npm start with NEO4J_URI', () => {
+  const given = () => {
+    const { uri, username, password } = inject('neo4j');
+    return { NEO4J_URI: uri, NEO4J_USERNAME: username, NEO4J_PASSWORD: password };
+  };
+
+  it('uses that Neo4j, starts none of its own, and leaves it running', async () => {
+    const service = start(given());
+    await service.printed(READY);
+    expect(neo4jProcesses()).toHaveLength(0);
+    const client = firstClient();
+    const id = await client.store('Stored in a Neo4j that was there before');
+    expect(await client.found('Neo4j that was there')).toContain('Stored in a Neo4j that was there before');
+    expect(await service.kill('SIGTERM'), service.output()).toBe(0);
+
+    const again = start(given());
+    await again.printed(READY);
+    expect((await client.get(`/memory/${id}`)).status).toBe(200);
+    expect(await again.kill('SIGTERM'), again.output()).toBe(0);
+  });
+
+  it('says why it can not be used', async () => {
+    const locked = start({ ...given(), NEO4J_PASSWORD: 'not the password' });
+    expect(await locked.exit).toBe(1);
+    expect(locked.output()).toMatch(/can't be used with the username neo4j: .*unauthorized/);
+    const nowhere = start({ ...given(), NEO4J_URI: 'bolt://127.0.0.1:1' });
+    expect(await nowhere.exit).toBe(1);
+    expect(nowhere.output()).toMatch(/NEO4J_URI bolt:\/\/127\.0\.0\.1:1 can't be used .*ECONNREFUSED/);
   });
 });
 
