@@ -14,6 +14,7 @@ const config: CodegenConfig = {
         contextType: '../context.ts#Context',
         mappers: {
           Memory: '../modules/memory/model.ts#Memory as MemoryModel',
+          MemoryVersion: '../modules/memory/model.ts#MemoryVersion as MemoryVersionModel',
           MemoryConnection: '../modules/memory/service.ts#MemoryPage',
           StoreMemoryPayload: '../modules/memory/service.ts#StoreResult',
           UpdateMemoryPayload: '../modules/memory/service.ts#UpdateResult',

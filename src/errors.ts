@@ -50,8 +50,8 @@ export function invalidParameter(problems: readonly FieldProblem[]): ServiceErro
 }
 
 /** 404, the same for what is missing and for what belongs to someone else. */
-export function notFound(): ServiceError {
-  return new ServiceError('not_found', 'Memory not found');
+export function notFound(message = 'Memory not found'): ServiceError {
+  return new ServiceError('not_found', message);
 }
 
 /** 401; for a missing key unless it says otherwise. */
@@ -62,6 +62,11 @@ export function unauthenticated(message = 'Missing API key: send the header Auth
 /** 403. */
 export function forbidden(message: string): ServiceError {
   return new ServiceError('forbidden', message);
+}
+
+/** 412: the memory is not, or no longer, of the version that the caller knows. */
+export function preconditionFailed(): ServiceError {
+  return new ServiceError('precondition_failed', 'The memory has another version by now; read it again, and repeat with its version');
 }
 
 /** 503: a dependency is away, or the request's deadline passed. */

@@ -33,7 +33,7 @@ export function corsFor(origins: readonly string[]) {
   const options = {
     origin: [...origins],
     methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
-    exposedHeaders: ['x-request-id', 'retry-after', 'location'],
+    exposedHeaders: ['x-request-id', 'retry-after', 'location', 'etag'],
     maxAge: 600,
   };
   return ({ headers }: FastifyRequest, done: (error: Error | null, options: FastifyCorsOptions) => void) =>

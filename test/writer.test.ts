@@ -181,7 +181,10 @@ describe('a transaction that is repeated', () => {
     const rows = [...rowsOf(accountId, 3), rowOf(accountId, 'Row 1'), rowOf(accountId, 'Orphan', { sourceIds: [uuid()] })];
     const commitId = uuid();
     const first = await store.storeBatch(rows, commitId, Date.now(), deadlineIn(10_000));
-    await store.erase({ id: rows[0]!.properties.id, visibility: { accountId, scopes: null }, commitId: uuid(), now: Date.now() }, deadlineIn(10_000));
+    await store.erase(
+      { id: rows[0]!.properties.id, visibility: { accountId, scopes: null }, versions: null, commitId: uuid(), now: Date.now() },
+      deadlineIn(10_000),
+    );
     const again = await store.storeBatch(rows, commitId, Date.now(), deadlineIn(10_000));
     expect(again).toEqual(first);
     expect(await storedContents(accountId), 'what was erased meanwhile stays erased').toEqual(['Row 1', 'Row 2']);

@@ -1,5 +1,5 @@
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
-import type { Memory as MemoryModel } from '../modules/memory/model.ts';
+import type { Memory as MemoryModel, MemoryVersion as MemoryVersionModel } from '../modules/memory/model.ts';
 import type { MemoryPage, StoreResult, UpdateResult } from '../modules/memory/service.ts';
 import type { Hits, Hit } from '../modules/recall/service.ts';
 import type { Context } from '../context.ts';
@@ -80,6 +80,8 @@ export type Memory = {
   createdAt: Scalars['DateTime']['output'];
   /** When it is forgotten; null for never. */
   expiresAt?: Maybe<Scalars['DateTime']['output']>;
+  /** What it was before each change, the latest first. The last 100 versions are kept. */
+  history: Array<MemoryVersion>;
   /** UUID, version 7. */
   id: Scalars['ID']['output'];
   /** Arbitrary data; an empty object when none was given. */
@@ -104,6 +106,12 @@ export type Memory = {
   userId?: Maybe<Scalars['String']['output']>;
   /** 1 when stored, raised by every change. */
   version: Scalars['Int']['output'];
+};
+
+
+/** A text that an agent remembers, with what is needed to find and judge it again. */
+export type MemoryHistoryArgs = {
+  first?: Scalars['Int']['input'];
 };
 
 /** A page of memories. */
@@ -155,11 +163,36 @@ export type MemorySort =
   /** Newest first. */
   | 'RECENT';
 
+/** What a memory was before one of its changes. */
+export type MemoryVersion = {
+  __typename?: 'MemoryVersion';
+  /** Whether it was hidden. */
+  archived: Scalars['Boolean']['output'];
+  /** The text. */
+  content: Scalars['String']['output'];
+  /** When it would have been forgotten; null for never. */
+  expiresAt?: Maybe<Scalars['DateTime']['output']>;
+  /** Arbitrary data. */
+  metadata: Scalars['JSONObject']['output'];
+  /** Words to filter by. */
+  tags: Array<Scalars['String']['output']>;
+  /** 0 pinned, 1 session, 2 semantic, 3 organization. */
+  tier: Scalars['Int']['output'];
+  /** fact, preference, context or a word of your own. */
+  type: Scalars['String']['output'];
+  /** When it became this version. */
+  updatedAt: Scalars['DateTime']['output'];
+  /** The version that it was. */
+  version: Scalars['Int']['output'];
+};
+
 /** What can be changed. Each mutation is committed when its answer arrives. */
 export type Mutation = {
   __typename?: 'Mutation';
   /** Erases a memory and everything kept of it. */
   deleteMemory: DeleteMemoryPayload;
+  /** Gives a memory back the content, tier, type, tags, metadata, expiry and archived state of a version of its history. An expiry that has passed is not brought back: then it keeps the one it has. */
+  restoreMemory: UpdateMemoryPayload;
   /** Stores a memory. It can be found the moment this answers. */
   storeMemory: StoreMemoryPayload;
   /** Changes a memory. Concurrent updates are merged one after the other; none is lost. */
@@ -170,7 +203,17 @@ export type Mutation = {
 /** What can be changed. Each mutation is committed when its answer arrives. */
 export type MutationDeleteMemoryArgs = {
   id: Scalars['ID']['input'];
+  ifVersion?: InputMaybe<Array<Scalars['Int']['input']>>;
   userId?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be changed. Each mutation is committed when its answer arrives. */
+export type MutationRestoreMemoryArgs = {
+  id: Scalars['ID']['input'];
+  ifVersion?: InputMaybe<Array<Scalars['Int']['input']>>;
+  userId?: InputMaybe<Scalars['String']['input']>;
+  version: Scalars['Int']['input'];
 };
 
 
@@ -183,6 +226,7 @@ export type MutationStoreMemoryArgs = {
 /** What can be changed. Each mutation is committed when its answer arrives. */
 export type MutationUpdateMemoryArgs = {
   id: Scalars['ID']['input'];
+  ifVersion?: InputMaybe<Array<Scalars['Int']['input']>>;
   input: UpdateMemoryInput;
   userId?: InputMaybe<Scalars['String']['input']>;
 };
@@ -435,6 +479,7 @@ export type ResolversTypes = {
   MemoryEdge: ResolverTypeWrapper<Omit<MemoryEdge, 'node'> & { node: ResolversTypes['Memory'] }>;
   MemoryFilter: MemoryFilter;
   MemorySort: MemorySort;
+  MemoryVersion: ResolverTypeWrapper<MemoryVersionModel>;
   Mutation: ResolverTypeWrapper<Record<PropertyKey, never>>;
   PageInfo: ResolverTypeWrapper<PageInfo>;
   Query: ResolverTypeWrapper<Record<PropertyKey, never>>;
@@ -463,6 +508,7 @@ export type ResolversParentTypes = {
   MemoryConnection: MemoryPage;
   MemoryEdge: Omit<MemoryEdge, 'node'> & { node: ResolversParentTypes['Memory'] };
   MemoryFilter: MemoryFilter;
+  MemoryVersion: MemoryVersionModel;
   Mutation: Record<PropertyKey, never>;
   PageInfo: PageInfo;
   Query: Record<PropertyKey, never>;
@@ -507,6 +553,7 @@ export type MemoryResolvers<ContextType = Context, ParentType extends ResolversP
   content?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   expiresAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  history?: Resolver<Array<ResolversTypes['MemoryVersion']>, ParentType, ContextType, RequireFields<MemoryHistoryArgs, 'first'>>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   metadata?: Resolver<ResolversTypes['JSONObject'], ParentType, ContextType>;
   occurredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
@@ -533,8 +580,21 @@ export type MemoryEdgeResolvers<ContextType = Context, ParentType extends Resolv
   node?: Resolver<ResolversTypes['Memory'], ParentType, ContextType>;
 };
 
+export type MemoryVersionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['MemoryVersion'] = ResolversParentTypes['MemoryVersion']> = {
+  archived?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  content?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  expiresAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  metadata?: Resolver<ResolversTypes['JSONObject'], ParentType, ContextType>;
+  tags?: Resolver<Array<ResolversTypes['String']>, ParentType, ContextType>;
+  tier?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  type?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+};
+
 export type MutationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
   deleteMemory?: Resolver<ResolversTypes['DeleteMemoryPayload'], ParentType, ContextType, RequireFields<MutationDeleteMemoryArgs, 'id'>>;
+  restoreMemory?: Resolver<ResolversTypes['UpdateMemoryPayload'], ParentType, ContextType, RequireFields<MutationRestoreMemoryArgs, 'id' | 'version'>>;
   storeMemory?: Resolver<ResolversTypes['StoreMemoryPayload'], ParentType, ContextType, RequireFields<MutationStoreMemoryArgs, 'input'>>;
   updateMemory?: Resolver<ResolversTypes['UpdateMemoryPayload'], ParentType, ContextType, RequireFields<MutationUpdateMemoryArgs, 'id' | 'input'>>;
 };
@@ -597,6 +657,7 @@ export type Resolvers<ContextType = Context> = {
   Memory?: MemoryResolvers<ContextType>;
   MemoryConnection?: MemoryConnectionResolvers<ContextType>;
   MemoryEdge?: MemoryEdgeResolvers<ContextType>;
+  MemoryVersion?: MemoryVersionResolvers<ContextType>;
   Mutation?: MutationResolvers<ContextType>;
   PageInfo?: PageInfoResolvers<ContextType>;
   Query?: QueryResolvers<ContextType>;

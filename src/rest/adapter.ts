@@ -5,6 +5,7 @@ import type { Context } from '../context.ts';
 import { type FieldProblem, invalidParameter, type ServiceError } from '../errors.ts';
 import { serviceErrorOf } from '../graphql/errors.ts';
 import { problemsOf, withoutNulls } from '../validation.ts';
+import { etagOf, isKnown, versionsOf } from './conditional.ts';
 import { inRestNames, unknownFields, unknownNames } from './names.ts';
 import type { Call, Input, Route } from './route.ts';
 
@@ -16,7 +17,10 @@ export function createHandler(route: Route, schema: GraphQLSchema): Handler {
   return async (request, reply, context) => {
     const { input, warnings } = read(request);
     const data = await run(route.call(input), schema, context);
-    const { body, status, headers } = route.answer(data, input);
+    const { body, status, headers, version } = route.answer(data, input);
+    if (version !== undefined) reply.header('etag', etagOf(version));
+    if (version !== undefined && route.conditional === 'If-None-Match' && isKnown(request.headers['if-none-match'], etagOf(version)))
+      return reply.code(304).send();
     return reply
       .code(status ?? 200)
       .headers(headers ?? {})
@@ -59,6 +63,8 @@ function createReader(route: Route): (request: FastifyRequest) => { input: Input
       ...repeated(given),
       ...(query.success ? [] : problemsOf(query.error, given).filter(({ path }) => !Array.isArray(given[path[0] as string]))),
     ];
+    const match = route.conditional === 'If-Match' ? versionsOf(request.headers['if-match']) : { versions: null };
+    if ('problem' in match) problems.push(match.problem);
     let body: unknown;
     let warnings: string[] = [];
     if (Body) {
@@ -72,8 +78,8 @@ function createReader(route: Route): (request: FastifyRequest) => { input: Input
       warnings = names.warnings;
       body = parsed.data;
     }
-    if (problems.length > 0) throw invalidParameter(problems);
-    return { input: { id: (request.params as { id?: string }).id ?? '', query: query.data, body }, warnings };
+    if (problems.length > 0 || 'problem' in match) throw invalidParameter(problems);
+    return { input: { id: (request.params as { id?: string }).id ?? '', query: query.data, body, ifVersion: match.versions }, warnings };
   };
 }
 

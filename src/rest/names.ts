@@ -1,7 +1,14 @@
 import type { FieldProblem } from '../errors.ts';
 
 /** REST's names for what the domain calls otherwise than in snake_case. */
-const REST_NAMES: Readonly<Record<string, string>> = { query: 'q', first: 'limit', after: 'cursor', createdAfter: 'after', createdBefore: 'before' };
+const REST_NAMES: Readonly<Record<string, string>> = {
+  query: 'q',
+  first: 'limit',
+  after: 'cursor',
+  createdAfter: 'after',
+  createdBefore: 'before',
+  ifVersion: 'If-Match',
+};
 
 /** `userId` as `user_id`. */
 export function snakeCase(name: string): string {

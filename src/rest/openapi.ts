@@ -18,6 +18,12 @@ const REASONS: Readonly<Record<ErrorCode, string>> = {
   unavailable: 'The database is away or the deadline passed; see Retry-After.',
 };
 
+const CONDITIONS = {
+  'If-None-Match': 'An ETag, or several, comma-separated: 304 when the memory still has it.',
+  'If-Match': 'An ETag, or several, comma-separated: 412 when the memory has another version.',
+} as const;
+const ETag = { description: "The memory's version, in quotes.", schema: { type: 'string' } };
+
 /** The OpenAPI 3.1 document of the routes. */
 export function createOpenApi(routes: readonly Route[], version: string): Record<string, unknown> {
   const schemas: Record<string, unknown> = {};
@@ -46,10 +52,14 @@ export function createOpenApi(routes: readonly Route[], version: string): Record
       parameters: [
         ...(route.path.includes('{id}') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []),
         ...Object.entries(route.query).map(([name, rule]) => parameterOf(name, rule, toSchema(rule, 'input'))),
+        ...(route.conditional
+          ? [{ name: route.conditional, in: 'header', description: CONDITIONS[route.conditional], schema: { type: 'string' } }]
+          : []),
       ],
       ...(route.body ? { requestBody: { required: true, content: json(toSchema(z.looseObject(route.body), 'input')) } } : {}),
       responses: {
-        200: { description: 'Success.', content: json(toSchema(route.response, 'output')) },
+        200: { description: 'Success.', ...(route.conditional ? { headers: { ETag } } : {}), content: json(toSchema(route.response, 'output')) },
+        ...(route.conditional === 'If-None-Match' ? { 304: { description: 'The memory still has that version.', headers: { ETag } } } : {}),
         ...(route.path === '/health' ? { 503: { description: 'The database is away.', content: json(toSchema(route.response, 'output')) } } : {}),
         ...Object.fromEntries(
           ([...route.errors, 'unauthenticated', 'internal', ...(route.path === '/health' ? [] : ['unavailable'])] as ErrorCode[]).map((code) => [

@@ -53,6 +53,16 @@ export const listed = z.union([
 ]);
 export const gotten = memory.extend({ memory });
 export const updated = z.object({ id: z.string(), updated: z.boolean(), version: z.int(), warnings });
+export const history = z.object({
+  id: z.string(),
+  version: z.int().min(1).describe('The version that the memory has now.'),
+  versions: z.array(
+    memory
+      .pick({ version: true, content: true, tier: true, type: true, tags: true, metadata: true, expires_at: true, archived: true, updated_at: true })
+      .meta({ id: 'MemoryVersion' }),
+  ),
+  count: z.int(),
+});
 export const deleted = z.object({ id: z.string(), deleted: z.literal(true) });
 
 const check = z.enum(['ok', 'down', 'off']);

@@ -11,6 +11,8 @@ export interface Input<Query, Body> {
   readonly id: string;
   readonly query: Query;
   readonly body: Body;
+  /** The versions that If-Match asks for; null: any. */
+  readonly ifVersion: number[] | null;
 }
 
 /** One GraphQL operation to run. */
@@ -37,6 +39,8 @@ export interface Route<Data = unknown, Query = unknown, Body = unknown> {
   readonly body: Shape | null;
   /** Whether an explicit null is a value of its own (PATCH) or means absent. */
   readonly nulls: 'absent' | 'kept';
+  /** The header that makes the request conditional: If-None-Match of a read that answers an ETag, If-Match of a change. */
+  readonly conditional?: 'If-None-Match' | 'If-Match';
   readonly call: (input: Input<Query, Body>) => Call<Data>;
   readonly answer: (data: Data, input: Input<Query, Body>) => Answer;
   readonly response: z.ZodType;
@@ -47,6 +51,8 @@ export interface Answer {
   readonly body: Record<string, unknown>;
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The version of the memory, which becomes the ETag. */
+  readonly version?: number;
 }
 
 /** Makes a route; types of query and body come from their shapes. */

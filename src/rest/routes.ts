@@ -6,14 +6,17 @@ import {
   DeleteMemoryDocument,
   GetHealthDocument,
   GetMemoryDocument,
+  GetMemoryHistoryDocument,
   ListMemoriesDocument,
   type ListMemoriesQuery,
   type MemoryFieldsFragment,
+  RestoreMemoryDocument,
   SearchMemoriesDocument,
   StoreMemoryDocument,
   UpdateMemoryDocument,
 } from '../generated/operations.ts';
 import { rules, storeShape, updateShape } from '../modules/memory/input.ts';
+import { whole } from '../validation.ts';
 import { camelCaseKeys, snakeCaseKeys } from './names.ts';
 import * as parameters from './parameters.ts';
 import * as responses from './responses.ts';
@@ -138,10 +141,11 @@ export const routes: readonly Route[] = [
     summary: 'Get one memory',
     scope: 'memory:read',
     query: userId,
+    conditional: 'If-None-Match',
     call: ({ id, query }) => call(GetMemoryDocument, { id, userId: query.user_id }),
     answer: ({ memory }) => {
       if (!memory) throw notFound();
-      return { body: { ...memoryBody(memory), memory: memoryBody(memory) } };
+      return { body: { ...memoryBody(memory), memory: memoryBody(memory) }, version: memory.version };
     },
     response: responses.gotten,
     errors: ['invalid_parameter', 'forbidden', 'not_found'],
@@ -155,13 +159,46 @@ export const routes: readonly Route[] = [
     query: userId,
     body: { ...snakeCaseKeys(updateShape), ...userId },
     nulls: 'kept',
-    call: ({ id, query, body }) => {
+    conditional: 'If-Match',
+    call: ({ id, query, body, ifVersion }) => {
       const { user_id: userIdOfBody, ...changes } = body;
-      return call(UpdateMemoryDocument, { id, userId: oneOf(query.user_id, userIdOfBody), input: camelCaseKeys(changes) });
+      return call(UpdateMemoryDocument, { id, userId: oneOf(query.user_id, userIdOfBody), input: camelCaseKeys(changes), ifVersion });
     },
-    answer: ({ updateMemory: { id, updated, version } }) => ({ body: { id, updated, version } }),
+    answer: ({ updateMemory: { id, updated, version } }) => ({ body: { id, updated, version }, version }),
     response: responses.updated,
-    errors: ['invalid_parameter', 'forbidden', 'not_found', 'payload_too_large', 'unsupported_media_type'],
+    errors: ['invalid_parameter', 'forbidden', 'not_found', 'precondition_failed', 'payload_too_large', 'unsupported_media_type'],
+  }),
+  route({
+    method: 'GET',
+    path: '/memory/{id}/history',
+    summary: 'What a memory was before each change',
+    description: 'The latest first; the last 100 versions are kept.',
+    scope: 'memory:read',
+    query: userId,
+    call: ({ id, query }) => call(GetMemoryHistoryDocument, { id, userId: query.user_id }),
+    answer: ({ memory }) => {
+      if (!memory) throw notFound();
+      const { id, version, history } = memory;
+      return { body: { id, version, versions: history.map(snakeCaseKeys), count: history.length } };
+    },
+    response: responses.history,
+    errors: ['invalid_parameter', 'forbidden', 'not_found'],
+  }),
+  route({
+    method: 'POST',
+    path: '/memory/{id}/restore',
+    summary: 'Go back to a version of the history',
+    description:
+      'Gives the memory back the content, tier, type, tags, metadata, expires_at and archived of that version, as a new version. An expiry that has passed is not brought back.',
+    scope: 'memory:write',
+    query: userId,
+    body: { version: whole(1, 2 ** 31 - 1).describe('The version to go back to.'), ...userId },
+    conditional: 'If-Match',
+    call: ({ id, query, body, ifVersion }) =>
+      call(RestoreMemoryDocument, { id, userId: oneOf(query.user_id, body.user_id), version: body.version, ifVersion }),
+    answer: ({ restoreMemory: { id, updated, version } }) => ({ body: { id, updated, version }, version }),
+    response: responses.updated,
+    errors: ['invalid_parameter', 'forbidden', 'not_found', 'precondition_failed', 'payload_too_large', 'unsupported_media_type'],
   }),
   route({
     method: 'DELETE',
@@ -169,10 +206,11 @@ export const routes: readonly Route[] = [
     summary: 'Erase a memory',
     scope: 'memory:delete',
     query: userId,
-    call: ({ id, query }) => call(DeleteMemoryDocument, { id, userId: query.user_id }),
+    conditional: 'If-Match',
+    call: ({ id, query, ifVersion }) => call(DeleteMemoryDocument, { id, userId: query.user_id, ifVersion }),
     answer: ({ deleteMemory: { id, deleted } }) => ({ body: { id, deleted } }),
     response: responses.deleted,
-    errors: ['invalid_parameter', 'forbidden', 'not_found'],
+    errors: ['invalid_parameter', 'forbidden', 'not_found', 'precondition_failed'],
   }),
   route({
     method: 'GET',
@@ -196,7 +234,7 @@ export const routes: readonly Route[] = [
   }),
 ];
 
-/** The user that a PATCH names in its query, its body, or both. */
+/** The user that a change names in its query, its body, or both. */
 function oneOf(userIdOfQuery: string | undefined, userIdOfBody: string | undefined): string | undefined {
   if (userIdOfQuery !== undefined && userIdOfBody !== undefined && userIdOfQuery !== userIdOfBody)
     throw invalidParameter([{ path: ['user_id'], message: 'must be the same in the query and in the body' }]);

@@ -36,7 +36,7 @@ export class Client {
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    const parsed: unknown = response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text;
+    const parsed: unknown = text !== '' && response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text;
     const story = `${method} ${path.slice(0, 300)} ${JSON.stringify(body)?.slice(0, 300)} → ${response.status} ${text.slice(0, 600)} (${response.headers.get('x-request-id')})`;
     return { status: response.status, headers: response.headers, body: parsed, story };
   }

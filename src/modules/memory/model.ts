@@ -64,3 +64,32 @@ export function parseMemory(value: unknown): Memory {
     embeddingCut: row['embeddingCut'] as boolean,
   };
 }
+
+/** What a memory was before a change. */
+export type MemoryVersion = Pick<Memory, 'version' | 'content' | 'tier' | 'type' | 'tags' | 'metadata' | 'expiresAt' | 'archived' | 'updatedAt'> & {
+  /** The expiry was the one that tier 1 gives. */
+  readonly expiryDefaulted: boolean;
+};
+
+/** The properties of the node that keeps what a memory says now. */
+export function versionProperties(memory: Memory, expiryDefaulted: boolean): Row {
+  const { content, tier, type, tags, metadata, expiresAt, archived, version, updatedAt } = memory;
+  return { content, tier, type, tags, metadata: JSON.stringify(metadata), expiresAt, expiryDefaulted, archived, version, updatedAt };
+}
+
+/** Reads the properties of such a node. */
+export function parseVersion(value: unknown): MemoryVersion {
+  const row = value as Row;
+  return {
+    version: row['version'] as number,
+    content: row['content'] as string,
+    tier: row['tier'] as number,
+    type: row['type'] as string,
+    tags: row['tags'] as string[],
+    metadata: JSON.parse(row['metadata'] as string) as Record<string, unknown>,
+    expiresAt: (row['expiresAt'] as number | undefined) ?? null,
+    expiryDefaulted: row['expiryDefaulted'] as boolean,
+    archived: row['archived'] as boolean,
+    updatedAt: row['updatedAt'] as number,
+  };
+}

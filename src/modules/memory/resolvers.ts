@@ -13,8 +13,9 @@ export const resolvers: Resolvers = {
   },
   Mutation: {
     storeMemory: (_, { input }, { memories }) => memories.store(input),
-    updateMemory: (_, { id, userId, input }, { memories }) => memories.update(id, userId, input),
-    deleteMemory: (_, { id, userId }, { memories }) => memories.delete(id, userId),
+    updateMemory: (_, { id, userId, input, ifVersion }, { memories }) => memories.update(id, userId, input, ifVersion),
+    restoreMemory: (_, { id, userId, version, ifVersion }, { memories }) => memories.restore(id, userId, { version, ifVersion }),
+    deleteMemory: (_, { id, userId, ifVersion }, { memories }) => memories.delete(id, userId, ifVersion),
   },
   StoreMemoryPayload: {
     duplicate: ({ stored }) => !stored,
@@ -30,6 +31,11 @@ export const resolvers: Resolvers = {
     updatedAt: ({ updatedAt }) => new Date(updatedAt),
     expiresAt: ({ expiresAt }) => (expiresAt === null ? null : new Date(expiresAt)),
     salience: (memory, _, { now }) => salienceOf(memory, now()),
+    history: ({ id }, { first }, { loaders }) => loaders.history.load({ id, limit: parseOrThrow(Page, { first }).first }),
+  },
+  MemoryVersion: {
+    expiresAt: ({ expiresAt }) => (expiresAt === null ? null : new Date(expiresAt)),
+    updatedAt: ({ updatedAt }) => new Date(updatedAt),
   },
   MemoryConnection: {
     edges: async ({ memories, cursorOf }) => (await memories()).map((node) => ({ node, cursor: cursorOf(node) })),

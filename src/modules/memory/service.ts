@@ -3,15 +3,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
 import type { Caller } from '../../context.ts';
-import type { Embedder } from '../../embedding/embedder.ts';
+import type { Embedder, PassageVector } from '../../embedding/embedder.ts';
 import { raceDeadline } from '../../deadline.ts';
-import { forbidden, invalidParameter, notFound } from '../../errors.ts';
-import { parseOrThrow, withoutNulls } from '../../validation.ts';
+import { forbidden, invalidParameter, notFound, preconditionFailed } from '../../errors.ts';
+import { parseOrThrow, whole, withoutNulls } from '../../validation.ts';
 import { effectiveUserId, requireScope } from '../access/principal.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { facetsOf, type MemoryFilter } from './filter.ts';
 import { FilterInput, rules, StoreInput, UpdateInput } from './input.ts';
-import { type Memory, NEVER } from './model.ts';
+import { type Memory, type MemoryVersion, NEVER } from './model.ts';
 import { specificityOf } from './salience.ts';
 import { scopeOf, userScope, type Visibility, visibilityOf } from './scope.ts';
 import type { Change, LockedMemory, MemoryStore } from './store.ts';
@@ -50,7 +50,17 @@ export interface UpdateResult {
 }
 
 const SESSION_TIER = 1;
+const MAXIMUM_VERSION = 2 ** 31 - 1;
 const UserArgument = z.object({ userId: rules.userId.nullish() });
+/** The versions of which a memory has to be for a change; null: any. */
+const VersionArguments = z.object({
+  ifVersion: z
+    .array(whole(1, MAXIMUM_VERSION))
+    .max(100)
+    .nullish()
+    .transform((versions) => versions ?? null),
+});
+const RestoreArguments = VersionArguments.extend({ version: whole(1, MAXIMUM_VERSION) });
 const OffsetArgument = z.object({ offset: rules.offset.nullable() });
 
 /** The memories of one caller. Every method authorises, then validates, then acts. */
@@ -72,6 +82,31 @@ export function createMemoryService(
     if (principal.boundUserId !== null && (await store.findMany([id], visible(userId), now(), deadline)).length > 0)
       throw forbidden(`This key is bound to user_id '${principal.boundUserId}' and can't change shared memories`);
     throw notFound();
+  }
+
+  /** Changes a memory into what `wanted` says, one change of a memory after the other. Null when there is none; throws 412 for another version. */
+  async function change(
+    {
+      id,
+      visibility,
+      versions,
+      now,
+      embedding,
+    }: { id: string; visibility: Visibility; versions: readonly number[] | null; now: number; embedding: PassageVector | null },
+    wanted: (locked: LockedMemory) => Wanted,
+  ): Promise<UpdateResult | null> {
+    const updating = updates.run(`${accountId} ${id}`, () =>
+      store.update(
+        { id, visibility, commitId: uuid(), now },
+        (locked) => {
+          if (versions && !versions.includes(locked.memory.version)) throw preconditionFailed();
+          return changeTo(wanted(locked), locked, { accountId, embedding, model: embedder.model });
+        },
+        deadline,
+      ),
+    );
+    const outcome = await raceDeadline(updating, deadline);
+    return outcome && { id, ...outcome };
   }
 
   return {
@@ -122,29 +157,49 @@ export function createMemoryService(
       return outcome;
     },
 
-    async update(id: string, userId: unknown, input: unknown): Promise<UpdateResult> {
+    async update(id: string, userId: unknown, input: unknown, ifVersion: unknown): Promise<UpdateResult> {
       requireScope(principal, 'memory:write');
       const visibility = visible(userId, 'change');
       const given = parseOrThrow(UpdateInput, input);
+      const versions = parseOrThrow(VersionArguments, { ifVersion }).ifVersion;
       const changedAt = now();
       requireFuture(given.expiresAt, changedAt);
       const embedding = given.content === undefined ? null : await embedder.embedPassage(given.content, { signal: deadline.signal });
-      const updating = updates.run(`${accountId} ${id}`, () =>
-        store.update(
-          { id, visibility, commitId: uuid(), now: changedAt },
-          (locked) => changeOf(locked, given, { accountId, embedding, model: embedder.model, now: changedAt, sessionTtl }),
-          deadline,
-        ),
+      const outcome = await change({ id, visibility, versions, now: changedAt, embedding }, (locked) =>
+        patched(locked, given, changedAt, sessionTtl),
       );
-      const outcome = await raceDeadline(updating, deadline);
-      return outcome ? { id, ...outcome } : refuseChange(id, userId);
+      return outcome ?? refuseChange(id, userId);
     },
 
-    async delete(id: string, userId: unknown): Promise<{ id: string; deleted: true }> {
+    /** Gives the memory back what it was in a version of its history. */
+    async restore(id: string, userId: unknown, request: { version: number; ifVersion: unknown }): Promise<UpdateResult> {
+      requireScope(principal, 'memory:write');
+      const visibility = visible(userId, 'change');
+      const { version, ifVersion: versions } = parseOrThrow(RestoreArguments, request);
+      const changedAt = now();
+      const [memory] = await store.findMany([id], visibility, changedAt, deadline);
+      if (!memory) return refuseChange(id, userId);
+      const before = version === memory.version ? null : await store.findVersion({ id, visibility, version, now: changedAt }, deadline);
+      if (!before && version !== memory.version) throw notFound(`Version ${version} of this memory is not kept; its history lists those that are`);
+      const embedding = before && (await embedder.embedPassage(before.content, { signal: deadline.signal }));
+      const outcome = await change({ id, visibility, versions, now: changedAt, embedding }, (locked) => restored(locked, before, changedAt));
+      return outcome ?? refuseChange(id, userId);
+    },
+
+    async delete(id: string, userId: unknown, ifVersion: unknown): Promise<{ id: string; deleted: true }> {
       requireScope(principal, 'memory:delete');
       const visibility = visible(userId, 'change');
-      const erased = await store.erase({ id, visibility, commitId: uuid(), now: now() }, deadline);
-      return erased ? { id, deleted: true } : refuseChange(id, userId);
+      const versions = parseOrThrow(VersionArguments, { ifVersion }).ifVersion;
+      const erased = await store.erase({ id, visibility, versions, commitId: uuid(), now: now() }, deadline);
+      if (erased) return { id, deleted: true };
+      if (versions && (await store.findMany([id], visibility, now(), deadline)).length > 0) throw preconditionFailed();
+      return refuseChange(id, userId);
+    },
+
+    /** What the memories of these ids were before each of their last `limit` changes, the latest first. */
+    findVersions(ids: readonly string[], limit: number): Promise<Map<string, MemoryVersion[]>> {
+      requireScope(principal, 'memory:read');
+      return store.findVersions({ ids, visibility: visible(null), limit, now: now() }, deadline);
     },
 
     /** The memories of these ids that the caller, for that user, can see. */
@@ -197,52 +252,61 @@ function requireFuture(expiresAt: Date | null | undefined, now: number): void {
     throw invalidParameter([{ path: ['expiresAt'], message: `must be in the future; got ${expiresAt.toISOString()}` }]);
 }
 
-/** What a PATCH makes of the memory as it is now; null when it changes nothing. */
-function changeOf(
-  { memory, scope, dedupeKey, expiryDefaulted }: LockedMemory,
-  given: UpdateInput,
-  context: { accountId: string; embedding: { vector: Float32Array; cut: boolean } | null; model: string; now: number; sessionTtl: number },
-): Change | null {
-  const tier = given.tier ?? memory.tier;
-  const next = {
-    accountId: context.accountId,
-    userId: memory.userId,
-    sessionId: memory.sessionId,
-    tier,
+/** What a changed memory shall say. */
+type Wanted = Omit<MemoryVersion, 'version' | 'updatedAt'>;
+
+/** What a PATCH makes of the memory as it is now. */
+function patched({ memory, expiryDefaulted }: LockedMemory, given: UpdateInput, now: number, sessionTtl: number): Wanted {
+  return {
+    content: given.content ?? memory.content,
+    tier: given.tier ?? memory.tier,
     type: given.type ?? memory.type,
     tags: given.tags ?? memory.tags,
+    metadata: given.metadata ? mergeMetadata(memory.metadata, given.metadata) : memory.metadata,
     archived: given.archived ?? memory.archived,
-    content: given.content ?? memory.content,
+    ...expiryAfter(memory, expiryDefaulted, given, { now, sessionTtl }),
   };
-  const metadata = JSON.stringify(given.metadata ? mergeMetadata(memory.metadata, given.metadata) : memory.metadata);
-  const expiry = expiryAfter(memory, expiryDefaulted, given, context);
-  const unchanged =
-    next.content === memory.content &&
-    tier === memory.tier &&
-    next.type === memory.type &&
-    isDeepStrictEqual(next.tags, memory.tags) &&
-    next.archived === memory.archived &&
-    isDeepStrictEqual(JSON.parse(metadata), memory.metadata) &&
-    expiry.expiresAt === (memory.expiresAt ?? NEVER);
-  if (unchanged) return null;
+}
+
+/** What going back to a version makes of the memory as it is now; null: it is that version. An expiry that has passed is not brought back. */
+function restored({ memory, expiryDefaulted }: LockedMemory, before: MemoryVersion | null, now: number): Wanted {
+  const isPast = before?.expiresAt != null && before.expiresAt <= now;
+  const expiry = isPast ? { expiresAt: memory.expiresAt, expiryDefaulted } : {};
+  return { expiryDefaulted, ...memory, ...before, ...expiry };
+}
+
+/** What has to be written; null when nothing changes. */
+function changeTo(
+  wanted: Wanted,
+  { memory, scope, dedupeKey }: LockedMemory,
+  { accountId, embedding, model }: { accountId: string; embedding: PassageVector | null; model: string },
+): Change | null {
+  const { content, tier, type, tags, metadata, expiresAt, expiryDefaulted, archived } = wanted;
+  const changed = (['content', 'tier', 'type', 'tags', 'metadata', 'expiresAt', 'archived'] as const).filter(
+    (name) => !isDeepStrictEqual(wanted[name], memory[name]),
+  );
+  if (changed.length === 0) return null;
+  const next = { accountId, userId: memory.userId, sessionId: memory.sessionId, content, tier, type, tags, archived };
   const nextScope = memory.userId === null ? scopeOf(next) : scope;
-  const contentChanged = next.content !== memory.content;
+  const contentChanged = changed.includes('content');
+  const keyChanged = contentChanged || changed.includes('tier') || changed.includes('archived');
   return {
     properties: {
+      content,
       tier,
-      type: next.type,
-      tags: next.tags,
-      archived: next.archived,
-      content: next.content,
-      metadata,
-      ...expiry,
+      type,
+      tags,
+      metadata: JSON.stringify(metadata),
+      expiresAt: expiresAt ?? NEVER,
+      expiryDefaulted,
+      archived,
       scope: nextScope,
       facets: facetsOf({ ...next, scope: nextScope }),
-      specificity: contentChanged ? specificityOf(next.content) : memory.specificity,
-      ...(contentChanged && context.embedding ? { embeddingModel: context.model, embeddingCut: context.embedding.cut } : {}),
+      specificity: contentChanged ? specificityOf(content) : memory.specificity,
+      ...(contentChanged && embedding ? { embeddingModel: model, embeddingCut: embedding.cut } : {}),
     },
-    vector: contentChanged ? (context.embedding?.vector ?? null) : null,
-    dedupeKey: next.archived ? null : contentChanged || next.tier !== memory.tier || memory.archived ? dedupeKeyOf(next) : dedupeKey,
+    vector: contentChanged ? (embedding?.vector ?? null) : null,
+    dedupeKey: archived ? null : keyChanged ? dedupeKeyOf(next) : dedupeKey,
   };
 }
 
@@ -252,13 +316,13 @@ function expiryAfter(
   defaulted: boolean,
   given: UpdateInput,
   { now, sessionTtl }: { now: number; sessionTtl: number },
-): { expiresAt: number; expiryDefaulted: boolean } {
-  if (given.expiresAt !== undefined) return { expiresAt: given.expiresAt?.getTime() ?? NEVER, expiryDefaulted: false };
-  const current = { expiresAt: memory.expiresAt ?? NEVER, expiryDefaulted: defaulted };
+): { expiresAt: number | null; expiryDefaulted: boolean } {
+  if (given.expiresAt !== undefined) return { expiresAt: given.expiresAt?.getTime() ?? null, expiryDefaulted: false };
+  const current = { expiresAt: memory.expiresAt, expiryDefaulted: defaulted };
   const tier = given.tier ?? memory.tier;
   if (tier === memory.tier) return current;
   if (tier === SESSION_TIER && memory.expiresAt === null) return { expiresAt: now + sessionTtl, expiryDefaulted: true };
-  if (tier !== SESSION_TIER && defaulted) return { expiresAt: NEVER, expiryDefaulted: false };
+  if (tier !== SESSION_TIER && defaulted) return { expiresAt: null, expiryDefaulted: false };
   return current;
 }
 

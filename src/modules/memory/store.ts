@@ -2,7 +2,7 @@ import { Neo4jError } from 'neo4j-driver';
 import type { Deadline } from '../../deadline.ts';
 import type { Database, Row } from '../../graph/database.ts';
 import { conditionsOf, type MemoryFilter } from './filter.ts';
-import { isWhole, MEMORY_FIELDS, type Memory, parseMemory } from './model.ts';
+import { isWhole, MEMORY_FIELDS, type Memory, type MemoryVersion, parseMemory, parseVersion, versionProperties } from './model.ts';
 import type { Visibility } from './scope.ts';
 
 /** A memory to be written: every property of its node but the vector. */
@@ -96,6 +96,40 @@ export function createMemoryStore(database: Database) {
       return rows.filter((row) => isWhole(row['m'])).map((row) => parseMemory(row['m']));
     },
 
+    /** What the memories of these ids were before each of their last `limit` changes, the latest first; those that are not visible are left out. */
+    async findVersions(
+      { ids, visibility, limit, now }: { ids: readonly string[]; visibility: Visibility; limit: number; now: number },
+      deadline: Deadline,
+    ): Promise<Map<string, MemoryVersion[]>> {
+      const rows = await database.read(
+        `UNWIND $ids AS id
+         MATCH (m:Memory {accountId: $accountId, id: id}) WHERE ${VISIBLE}
+         CALL (m) {
+           MATCH (m)-[:HAS_VERSION]->(v:MemoryVersion)
+           WITH v ORDER BY v.version DESC LIMIT $limit
+           RETURN collect(properties(v)) AS versions
+         }
+         RETURN id, versions`,
+        { ids, ...visibility, limit, now },
+        deadline,
+      );
+      return new Map(rows.map((row) => [row['id'] as string, (row['versions'] as unknown[]).map(parseVersion)]));
+    },
+
+    /** That version of the memory; null when it is not kept, or the memory not visible. */
+    async findVersion(
+      { id, visibility, version, now }: { id: string; visibility: Visibility; version: number; now: number },
+      deadline: Deadline,
+    ): Promise<MemoryVersion | null> {
+      const [row] = await database.read(
+        `MATCH (m:Memory {accountId: $accountId, id: $id})-[:HAS_VERSION]->(v:MemoryVersion {version: $version}) WHERE ${VISIBLE}
+         RETURN properties(v) AS version`,
+        { id, ...visibility, version, now },
+        deadline,
+      );
+      return row ? parseVersion(row['version']) : null;
+    },
+
     /** One page of memories by time of storing, then id. */
     async findPage(request: PageRequest, deadline: Deadline): Promise<Memory[]> {
       const rows = await database.read(pageStatement(request), pageParameters(request), deadline);
@@ -152,19 +186,28 @@ export function createMemoryStore(database: Database) {
           properties: { ...changed.properties, version, updatedAt: Math.max(now, locked.memory.updatedAt) },
           vector: changed.vector,
           dedupeKey: changed.dedupeKey,
-          before: versionBefore(locked.memory),
+          before: versionProperties(locked.memory, locked.expiryDefaulted),
           keptVersions: KEPT_VERSIONS,
         });
         return { version, updated: true };
       }, deadline);
     },
 
-    /** Erases the memory with its versions and takes it out of others' lineage. False when there is none. */
+    /**
+     * Erases the memory with its versions and takes it out of others' lineage. False when there is none, or none of one of
+     * the `versions` (null: of any).
+     */
     async erase(
-      { id, visibility, commitId, now }: { id: string; visibility: Visibility; commitId: string; now: number },
+      {
+        id,
+        visibility,
+        versions,
+        commitId,
+        now,
+      }: { id: string; visibility: Visibility; versions: readonly number[] | null; commitId: string; now: number },
       deadline: Deadline,
     ): Promise<boolean> {
-      const rows = await database.write(ERASE, { id, ...visibility, commitId, now }, deadline);
+      const rows = await database.write(ERASE, { id, ...visibility, versions, commitId, now }, deadline);
       return rows.length > 0 || (await findCommit(commitId, deadline)) !== null;
     },
 
@@ -288,7 +331,7 @@ const ERASE_LOCKED = `
 
 const ERASE = `
   MATCH (m:Memory {accountId: $accountId, id: $id}) WHERE ${VISIBLE}
-  ${LOCK} WHERE ${VISIBLE}
+  ${LOCK} WHERE ${VISIBLE} AND ($versions IS NULL OR m.version IN $versions)
   CREATE (:Commit {id: $commitId, at: $now, results: []})
   WITH m
   ${ERASE_LOCKED}
@@ -331,11 +374,6 @@ function pageParameters({ filter, after, limit, offset, now }: PageRequest): Row
     afterTime: after?.createdAt ?? null,
     afterId: after?.id ?? null,
   };
-}
-
-/** What the memory said, kept as a MemoryVersion. */
-function versionBefore({ content, tier, type, tags, metadata, expiresAt, archived, version, updatedAt }: Memory): Row {
-  return { content, tier, type, tags, metadata: JSON.stringify(metadata), expiresAt, archived, version, updatedAt };
 }
 
 function parseOutcome(result: string, row: StoreRow): StoreOutcome {
