@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createApp } from '../src/app.ts';
 import { withCache } from '../src/embedding/cache.ts';
-import { knownCalibrations } from '../src/embedding/calibration.ts';
 import { createLocalEmbedder } from '../src/embedding/local.ts';
 import { connectDatabase } from '../src/graph/database.ts';
 import { prepareRuntime } from '../src/graph/local/runtime.ts';
@@ -13,6 +12,8 @@ import { startLocalServer } from '../src/graph/local/server.ts';
 import { migrate } from '../src/graph/migrations.ts';
 import { bootstrapAccess } from '../src/modules/access/bootstrap.ts';
 import { createAccessStore } from '../src/modules/access/store.ts';
+import { openVectorIndex } from '../src/modules/vectors/opening.ts';
+import { createVectorStore } from '../src/modules/vectors/store.ts';
 
 /** A service of its own to measure: real Neo4j, real model, a data folder that goes with it. */
 export interface BenchService {
@@ -28,13 +29,14 @@ export async function startBenchService(report: (line: string) => void): Promise
   const runtime = await prepareRuntime({ runtimeDir, report, signal });
   const server = await startLocalServer({ dataDir, runtime, heap: '1g', report, signal });
   const database = connectDatabase({ ...server, database: 'neo4j' });
-  await migrate(database, { dimensions: 384 }, report);
+  await migrate(database, report);
   const { newKey } = await bootstrapAccess(createAccessStore(database), { dataDir, givenKey: undefined, report });
   const embedder = withCache(await createLocalEmbedder(runtime));
+  const calibration = await openVectorIndex(createVectorStore(database), embedder, report);
   const app = await createApp({
     database,
     embedder,
-    calibration: knownCalibrations[embedder.model]!,
+    calibration,
     version: 'bench',
     settings: { sessionTtl: 86_400_000, requestTimeout: 60_000, logLevel: 'warn', trustProxy: false, corsOrigins: [], introspection: true },
   });

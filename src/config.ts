@@ -80,11 +80,42 @@ const Environment = z
       .refine((origins) => origins.every(isOrigin), { error: 'must be origins such as https://example.com, comma-separated' })
       .default([]),
     INTROSPECTION: flag.default(true),
+    EMBEDDING_PROVIDER: z
+      .enum(['local', 'openai'], { error: 'must be local, or openai for OpenAI and everything that speaks its protocol' })
+      .default('local'),
+    OPENAI_API_KEY: z.string().min(1).optional(),
+    OPENAI_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an address such as https://host/v1' }).optional(),
+    EMBEDDING_MODEL: z.string().min(1).max(256).optional(),
+    EMBEDDING_DIMENSIONS: wholeNumber(2, 4_096).optional(),
+    EMBEDDING_WINDOW: wholeNumber(200, 50_000).optional(),
   })
   .superRefine((values, issue) => {
+    const isLocal = values.EMBEDDING_PROVIDER === 'local';
+    for (const name of ['EMBEDDING_MODEL', 'EMBEDDING_DIMENSIONS', 'EMBEDDING_WINDOW'] as const)
+      if (isLocal && values[name] !== undefined) issue.addIssue({ code: 'custom', path: [name], message: 'is only for EMBEDDING_PROVIDER=openai' });
+    if (!isLocal && !values.OPENAI_API_KEY && !values.OPENAI_BASE_URL)
+      issue.addIssue({
+        code: 'custom',
+        path: ['OPENAI_API_KEY'],
+        message: 'is required with EMBEDDING_PROVIDER=openai, but for a server of yours at OPENAI_BASE_URL',
+      });
     if (values.NEO4J_URI && !values.NEO4J_PASSWORD)
       issue.addIssue({ code: 'custom', path: ['NEO4J_PASSWORD'], message: 'is required with NEO4J_URI' });
   });
+
+/** Where vectors come from: the model that ships with the service, or an OpenAI-compatible API. */
+export type EmbeddingConfig =
+  | { readonly provider: 'local' }
+  | {
+      readonly provider: 'openai';
+      readonly apiKey: string;
+      readonly baseUrl: string | undefined;
+      readonly model: string;
+      /** Absent: as many as the model gives. */
+      readonly dimensions: number | undefined;
+      /** Characters that are embedded at once. */
+      readonly window: number;
+    };
 
 /** The configuration; times in milliseconds, paths absolute. */
 export interface Config {
@@ -103,6 +134,7 @@ export interface Config {
   readonly trustProxy: boolean | string[];
   readonly corsOrigins: readonly string[];
   readonly introspection: boolean;
+  readonly embedding: EmbeddingConfig;
 }
 
 /** Every mistake of the configuration, one a line. */
@@ -137,5 +169,18 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     trustProxy: values.TRUST_PROXY,
     corsOrigins: values.CORS_ORIGINS,
     introspection: values.INTROSPECTION,
+    embedding: embeddingOf(values),
   });
+}
+
+function embeddingOf(values: z.output<typeof Environment>): EmbeddingConfig {
+  if (values.EMBEDDING_PROVIDER === 'local') return { provider: 'local' };
+  return {
+    provider: 'openai',
+    apiKey: values.OPENAI_API_KEY ?? 'none',
+    baseUrl: values.OPENAI_BASE_URL,
+    model: values.EMBEDDING_MODEL ?? 'text-embedding-3-small',
+    dimensions: values.EMBEDDING_DIMENSIONS,
+    window: values.EMBEDDING_WINDOW ?? 4_000,
+  };
 }

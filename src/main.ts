@@ -4,14 +4,14 @@ import { createServer } from 'node:net';
 import { relative } from 'node:path';
 import { createApp } from './app.ts';
 import { type Config, loadConfig } from './config.ts';
-import { withCache } from './embedding/cache.ts';
-import { knownCalibrations } from './embedding/calibration.ts';
-import { createLocalEmbedder, LOCAL_MODEL } from './embedding/local.ts';
-import { prepareModel } from './graph/local/runtime.ts';
+import { deadlineIn } from './deadline.ts';
+import { createEmbedder } from './embedding/provider.ts';
 import { migrate } from './graph/migrations.ts';
 import { openDatabase } from './graph/open.ts';
 import { apiKeyFile, bootstrapAccess } from './modules/access/bootstrap.ts';
 import { createAccessStore } from './modules/access/store.ts';
+import { openVectorIndex } from './modules/vectors/opening.ts';
+import { createVectorStore } from './modules/vectors/store.ts';
 import { VERSION } from './version.ts';
 import { warmUp } from './warm-up.ts';
 
@@ -43,21 +43,26 @@ async function serve(config: Config): Promise<void> {
     const opened = await openDatabase(config, { purpose: 'npm start', report, signal });
     closers.push(() => opened.close());
     signal.throwIfAborted();
-    const loading = prepareModel({ runtimeDir: config.runtimeDir, report, signal })
-      .then(createLocalEmbedder)
-      .then((embedder) => withCache(embedder));
+    const vectors = createVectorStore(opened.database);
+    const migrated = migrate(opened.database, report);
+    const known = async () => {
+      await migrated;
+      return (await vectors.readRecord(deadlineIn(30_000)))?.current ?? null;
+    };
+    const loading = createEmbedder(config, { known, report, signal });
     loading.catch(() => undefined);
     closers.push(() => loading.then((embedder) => embedder.close()).catch(() => undefined));
+    await migrated;
     const access = createAccessStore(opened.database);
-    await migrate(opened.database, LOCAL_MODEL, report);
     const { newKey } = await bootstrapAccess(access, { dataDir: config.dataDir, givenKey: config.bootstrapApiKey, report });
     const embedder = await loading;
     signal.throwIfAborted();
+    const calibration = await openVectorIndex(vectors, embedder, report);
 
     const app = await createApp({
       database: opened.database,
       embedder,
-      calibration: knownCalibrations[embedder.model]!,
+      calibration,
       version: VERSION,
       settings: config,
     });

@@ -16,6 +16,8 @@ import { createMemoryWriter } from './modules/memory/writer.ts';
 import { createRecallCounter } from './modules/recall/recall-counter.ts';
 import { createRecallService } from './modules/recall/service.ts';
 import { createRecallStore } from './modules/recall/store.ts';
+import { createEmbeddingQueue } from './modules/vectors/embedding-queue.ts';
+import { createVectorStore } from './modules/vectors/store.ts';
 
 export interface ServiceDependencies {
   readonly database: Database;
@@ -55,8 +57,9 @@ export function createServices({
   const counter = createRecallCounter((rows, deadline) => memoryStore.addRecalls(rows, deadline));
   const memoryDependencies = { store: memoryStore, writer, embedder, updates: createSerialQueue(), now, sessionTtl };
   const recallDependencies = { store: createRecallStore(database), embedder, calibration, counter, now };
-  const health = createHealthService({ database, embedder, version });
-  const background = startBackground({ sweep: memoryStore, counter, now, logger });
+  const health = createHealthService({ database, embedder: rawEmbedder, version });
+  const embeddingQueue = createEmbeddingQueue(createVectorStore(database), rawEmbedder);
+  const background = startBackground({ sweep: memoryStore, counter, embeddingQueue, now, logger });
 
   return {
     authenticator: createAuthenticator(createAccessStore(database)),

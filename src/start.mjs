@@ -10,10 +10,12 @@ const modules = new Map([
   [undefined, './main.ts'],
   ['keys', './commands/keys.ts'],
   ['accounts', './commands/accounts.ts'],
+  ['reembed', './commands/reembed.ts'],
 ]);
-const usage = `Usage: node src/start.mjs [keys … | accounts … | install]
+const usage = `Usage: node src/start.mjs [keys … | accounts … | reembed | install]
   without an argument   start the service
   keys, accounts        manage API keys and accounts
+  reembed               embed all memories anew for another model
   install               only install the dependencies, with those for development`;
 
 class Failure extends Error {}

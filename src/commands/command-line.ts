@@ -1,6 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { loadConfig } from '../config.ts';
-import { LOCAL_MODEL } from '../embedding/local.ts';
 import { migrate } from '../graph/migrations.ts';
 import { joinDatabase } from '../graph/open.ts';
 import { type AccessStore, createAccessStore } from '../modules/access/store.ts';
@@ -35,15 +34,20 @@ export async function runCommand(work: () => Promise<void>): Promise<void> {
   process.exit();
 }
 
-/** The access store of the configured database; closed again when `work` has settled. */
-export async function withAccessStore(purpose: string, work: (store: AccessStore) => Promise<void>): Promise<void> {
+/** Aborts when the command is told to stop. */
+export function interruption(): AbortSignal {
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupted.abort(new Error(`stopped by ${signal}`)));
+  return interrupted.signal;
+}
+
+/** The access store of the configured database; closed again when `work` has settled. */
+export async function withAccessStore(purpose: string, work: (store: AccessStore) => Promise<void>): Promise<void> {
   // Standard output carries the result alone, so that it can be piped.
   const report = (line: string) => console.error(line);
-  const opened = await joinDatabase(loadConfig(), { purpose, report, signal: interrupted.signal });
+  const opened = await joinDatabase(loadConfig(), { purpose, report, signal: interruption() });
   try {
-    await migrate(opened.database, LOCAL_MODEL, report);
+    await migrate(opened.database, report);
     await work(createAccessStore(opened.database));
   } finally {
     await opened.close();

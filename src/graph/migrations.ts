@@ -1,24 +1,19 @@
 import { deadlineIn } from '../deadline.ts';
 import type { Database } from './database.ts';
 
-/** The vector index's shape. Filters run inside the index, so each property that a filter names is declared here. */
-export interface VectorIndex {
-  readonly dimensions: number;
-}
-
 interface Migration {
   /** The version of the database after it. Never renumbered, never edited once released. */
   readonly version: number;
   readonly title: string;
   /** Each can be repeated: a start may be killed between two of them. */
-  readonly statements: (index: VectorIndex) => readonly string[];
+  readonly statements: readonly string[];
 }
 
 const MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     title: 'accounts, keys and memories',
-    statements: ({ dimensions }) => [
+    statements: [
       'CREATE CONSTRAINT account_id IF NOT EXISTS FOR (a:Account) REQUIRE a.id IS UNIQUE',
       'CREATE CONSTRAINT account_name IF NOT EXISTS FOR (a:Account) REQUIRE a.name IS UNIQUE',
       'CREATE CONSTRAINT api_key_id IF NOT EXISTS FOR (k:ApiKey) REQUIRE k.id IS UNIQUE',
@@ -32,11 +27,20 @@ const MIGRATIONS: readonly Migration[] = [
       // A write leaves its id and result here in its own transaction: a repeat of the transaction finds it and applies nothing.
       'CREATE CONSTRAINT commit_id IF NOT EXISTS FOR (c:Commit) REQUIRE c.id IS UNIQUE',
       'CREATE INDEX commit_by_time IF NOT EXISTS FOR (c:Commit) ON (c.at)',
-      `CREATE VECTOR INDEX memory_embedding IF NOT EXISTS FOR (m:Memory) ON m.embedding
-       WITH [m.accountId, m.scope, m.tier, m.type, m.createdAt, m.sessionId, m.expiresAt, m.archived]
-       OPTIONS { indexConfig: { \`vector.dimensions\`: ${dimensions}, \`vector.similarity_function\`: 'cosine', \`vector.quantization.type\`: 'SCALAR' } }`,
       `CREATE FULLTEXT INDEX memory_text IF NOT EXISTS FOR (m:Memory) ON EACH [m.content, m.facets]
        OPTIONS { indexConfig: { \`fulltext.analyzer\`: 'english' } }`,
+    ],
+  },
+  {
+    version: 2,
+    title: 'the vector index knows its model',
+    statements: [
+      'CREATE CONSTRAINT vector_index_id IF NOT EXISTS FOR (v:VectorIndex) REQUIRE v.id IS UNIQUE',
+      // The only model that there was before.
+      `MATCH (m:Memory) WITH m LIMIT 1
+       MERGE (v:VectorIndex {id: 'memory'})
+       ON CREATE SET v.model = 'e5-small-v2-q', v.dimensions = 384,
+         v.knots = '[[-1,0],[0.64,0.01],[0.721,0.1],[0.766,0.3],[0.789,0.5],[0.839,0.8],[0.902,0.97],[1,1]]'`,
     ],
   },
 ];
@@ -55,7 +59,7 @@ export class IncompatibleDatabaseError extends Error {
  * Brings the database to SCHEMA_VERSION, one migration after the other, each recorded when it is done.
  * Throws an IncompatibleDatabaseError for a server that is too old or a database that a newer service wrote.
  */
-export async function migrate(database: Database, index: VectorIndex, report: (line: string) => void): Promise<void> {
+export async function migrate(database: Database, report: (line: string) => void): Promise<void> {
   await checkServer(database);
   const current = await readVersion(database);
   if (current > SCHEMA_VERSION)
@@ -65,7 +69,7 @@ export async function migrate(database: Database, index: VectorIndex, report: (l
     );
   for (const { version, title, statements } of MIGRATIONS.filter((migration) => migration.version > current)) {
     report(`Setting up the database: ${title} (schema version ${version})`);
-    for (const statement of statements(index)) await database.define(statement, deadlineIn(600_000));
+    for (const statement of statements) await database.define(statement, deadlineIn(600_000));
     await database.define('CALL db.awaitIndexes(600)', deadlineIn(610_000));
     await database.write(
       `MERGE (s:Schema {id: 'schema'})

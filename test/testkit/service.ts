@@ -13,6 +13,7 @@ import { generateApiKey, hashApiKey, hintOf } from '../../src/modules/access/key
 import type { Scope } from '../../src/modules/access/principal.ts';
 import { type AccessStore, createAccessStore } from '../../src/modules/access/store.ts';
 import { Client } from './client.ts';
+import type { Neo4j } from './neo4j.ts';
 import { runtimeDir } from './runtime-dir.ts';
 
 export const DEFAULT_SETTINGS: AppDependencies['settings'] = {
@@ -45,11 +46,15 @@ export interface KeyOptions {
 }
 
 export async function startService(
-  overrides: Omit<Partial<AppDependencies>, 'settings'> & { settings?: Partial<AppDependencies['settings']>; databaseUri?: string } = {},
+  overrides: Omit<Partial<AppDependencies>, 'settings'> & {
+    settings?: Partial<AppDependencies['settings']>;
+    databaseUri?: string;
+    neo4j?: Omit<Neo4j, 'close'>;
+  } = {},
 ): Promise<TestService> {
-  const neo4j = inject('neo4j');
+  const neo4j = overrides.neo4j ?? inject('neo4j');
   const database = connectDatabase({ ...neo4j, uri: overrides.databaseUri ?? neo4j.uri });
-  const embedder = withCache(await createLocalEmbedder({ ...(await modelFiles()), workers: 1 }));
+  const embedder = overrides.embedder ?? withCache(await createLocalEmbedder({ ...(await modelFiles()), workers: 1 }));
   const app = await createApp({
     database,
     embedder,

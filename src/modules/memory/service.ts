@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
 import type { Caller } from '../../context.ts';
-import type { Embedder, PassageVector } from '../../embedding/embedder.ts';
+import type { PassageVector } from '../../embedding/embedder.ts';
+import type { GuardedEmbedder } from '../../embedding/guarded.ts';
 import { raceDeadline } from '../../deadline.ts';
 import { forbidden, invalidParameter, notFound, preconditionFailed } from '../../errors.ts';
 import { parseOrThrow, whole, withoutNulls } from '../../validation.ts';
@@ -21,7 +22,7 @@ import type { MemoryWriter } from './writer.ts';
 export interface MemoryServiceDependencies {
   readonly store: MemoryStore;
   readonly writer: MemoryWriter;
-  readonly embedder: Embedder;
+  readonly embedder: GuardedEmbedder;
   readonly updates: SerialQueue;
   readonly now: () => number;
   /** Milliseconds until a tier 1 memory without an expiry of its own is gone. */
@@ -116,7 +117,7 @@ export function createMemoryService(
       const userId = effectiveUserId(principal, given.userId);
       const storedAt = now();
       requireFuture(given.expiresAt, storedAt);
-      const { vector, cut } = await embedder.embedPassage(given.content, { signal: deadline.signal });
+      const embedding = await embedder.embedPassage(given.content, { signal: deadline.signal });
       const keyed = { accountId, userId, tier: given.tier, type: given.type, tags: given.tags, sessionId: given.sessionId ?? null, archived: false };
       const scope = scopeOf(keyed);
       const outcome = await writer.store(
@@ -138,10 +139,10 @@ export function createMemoryService(
             expiresAt: given.expiresAt?.getTime() ?? (given.tier === SESSION_TIER ? storedAt + sessionTtl : NEVER),
             expiryDefaulted: given.expiresAt === undefined && given.tier === SESSION_TIER,
             version: 1,
-            embeddingModel: embedder.model,
-            embeddingCut: cut,
+            embeddingModel: embedding && embedder.model,
+            embeddingCut: embedding?.cut ?? false,
           },
-          vector,
+          vector: embedding?.vector ?? null,
           sourceIds: given.sourceIds,
           sourceScopes: visibilityOf(accountId, userId).scopes,
         },
@@ -303,9 +304,9 @@ function changeTo(
       scope: nextScope,
       facets: facetsOf({ ...next, scope: nextScope }),
       specificity: contentChanged ? specificityOf(content) : memory.specificity,
-      ...(contentChanged && embedding ? { embeddingModel: model, embeddingCut: embedding.cut } : {}),
+      ...(contentChanged ? { embeddingModel: embedding && model, embeddingCut: embedding?.cut ?? false } : {}),
     },
-    vector: contentChanged ? (embedding?.vector ?? null) : null,
+    vector: contentChanged ? (embedding?.vector ?? null) : 'kept',
     dedupeKey: archived ? null : keyChanged ? dedupeKeyOf(next) : dedupeKey,
   };
 }

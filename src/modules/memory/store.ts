@@ -17,7 +17,8 @@ export interface MemoryRow {
 
 export interface StoreRow {
   readonly properties: MemoryRow;
-  readonly vector: Float32Array;
+  /** Null: the memory is embedded later. */
+  readonly vector: Float32Array | null;
   readonly sourceIds: readonly string[];
   /** Where the sources must be visible; null: in the whole account. */
   readonly sourceScopes: readonly string[] | null;
@@ -52,7 +53,8 @@ export interface LockedMemory {
 export interface Change {
   /** Properties to set; null removes one. */
   readonly properties: Row;
-  readonly vector: Float32Array | null;
+  /** Null: the memory is embedded later, and found by its words until then. */
+  readonly vector: Float32Array | 'kept' | null;
   /** The dedupe key that the memory should have, if no other live memory has it. */
   readonly dedupeKey: string | null;
 }
@@ -184,7 +186,8 @@ export function createMemoryStore(database: Database) {
           version,
           // Changes apply in the order of their locks, and may have arrived in another.
           properties: { ...changed.properties, version, updatedAt: Math.max(now, locked.memory.updatedAt) },
-          vector: changed.vector,
+          vector: changed.vector === 'kept' ? null : changed.vector,
+          embedLater: changed.vector === null,
           dedupeKey: changed.dedupeKey,
           before: versionProperties(locked.memory, locked.expiryDefaulted),
           keptVersions: KEPT_VERSIONS,
@@ -278,8 +281,9 @@ const STORE_BATCH = `
     WITH row, sources, m, m.id = row.properties.id AS stored
     FOREACH (_ IN CASE WHEN NOT stored AND m.expiryDefaulted AND row.properties.expiryDefaulted AND row.properties.expiresAt > m.expiresAt THEN [1] ELSE [] END | SET m.expiresAt = row.properties.expiresAt)
     FOREACH (source IN CASE WHEN stored THEN sources ELSE [] END | CREATE (m)-[:DERIVED_FROM]->(source))
+    FOREACH (_ IN CASE WHEN stored AND row.vector IS NULL THEN [1] ELSE [] END | SET m:Unembedded, m.embedAfter = 0)
     CALL (row, m, stored) {
-      WITH row, m, stored WHERE stored
+      WITH row, m, stored WHERE stored AND row.vector IS NOT NULL
       CALL db.create.setNodeVectorProperty(m, 'embedding', row.vector)
     }
     RETURN m.id AS id
@@ -309,8 +313,11 @@ const APPLY_UPDATE = `
   WITH m, CASE WHEN twin.expiresAt > $now THEN twin END AS twin
   SET m.dedupeKey = CASE WHEN twin IS NULL THEN $dedupeKey END
   WITH m
+  FOREACH (_ IN CASE WHEN $embedLater THEN [1] ELSE [] END | SET m:Unembedded, m.embedAfter = 0 REMOVE m.embedding, m.embedTries)
   CALL (m) {
     WITH m WHERE $vector IS NOT NULL
+    REMOVE m:Unembedded, m.embedAfter, m.embedTries
+    WITH m
     CALL db.create.setNodeVectorProperty(m, 'embedding', $vector)
   }
   WITH m

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../context.ts';
 import type { Calibration } from '../../embedding/calibration.ts';
-import type { Embedder } from '../../embedding/embedder.ts';
-import { ServiceError } from '../../errors.ts';
+import type { GuardedEmbedder } from '../../embedding/guarded.ts';
 import { pageSize, parseOrThrow, withoutNulls } from '../../validation.ts';
 import { requireScope } from '../access/principal.ts';
 import { rules } from '../memory/input.ts';
@@ -16,7 +15,7 @@ import type { RecallStore } from './store.ts';
 
 export interface RecallDependencies {
   readonly store: RecallStore;
-  readonly embedder: Embedder;
+  readonly embedder: GuardedEmbedder;
   readonly calibration: Calibration;
   readonly counter: RecallCounter;
   readonly now: () => number;
@@ -45,8 +44,7 @@ export function createRecallService({ store, embedder, calibration, counter, now
       const { query, first, minScore = 0 } = parseOrThrow(SearchInput, withoutNulls(request));
       const filter = memories.filter(request.filter);
       const askedAt = now();
-      // While the model is away memories are still found by their words.
-      const vector = await embedder.embedQuery(query, { signal: deadline.signal }).catch(ignoreUnavailable);
+      const vector = await embedder.embedQuery(query, { signal: deadline.signal });
       const perSource = Math.max(CANDIDATES_PER_SOURCE, 2 * first);
       const { candidates, possibleBm25 } = await store.findCandidates({ filter, vector, words: wordsOf(query), perSource, now: askedAt }, deadline);
       const hits = candidates
@@ -64,11 +62,6 @@ export function createRecallService({ store, embedder, calibration, counter, now
 }
 
 export type RecallService = ReturnType<typeof createRecallService>;
-
-function ignoreUnavailable(error: unknown): null {
-  if (error instanceof ServiceError && error.code === 'unavailable') return null;
-  throw error;
-}
 
 /** Score, then salience, then newer, then id. */
 function byRank(a: Hit, b: Hit): number {

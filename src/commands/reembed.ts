@@ -1,0 +1,36 @@
+import { loadConfig } from '../config.ts';
+import { deadlineIn } from '../deadline.ts';
+import { createEmbedder } from '../embedding/provider.ts';
+import { migrate } from '../graph/migrations.ts';
+import { openDatabase } from '../graph/open.ts';
+import { reembed } from '../modules/vectors/reembedding.ts';
+import { createVectorStore } from '../modules/vectors/store.ts';
+import { interruption, readArguments, runCommand, UsageError } from './command-line.ts';
+
+const USAGE = `Usage: npm run reembed
+
+Embeds all memories anew with the model that the configuration says (EMBEDDING_PROVIDER, EMBEDDING_MODEL, EMBEDDING_DIMENSIONS).
+Stop the service first. Broken off, the command goes on where it was; until it is done the service does not start.`;
+
+await runCommand(async () => {
+  if (readArguments({}, USAGE).action !== undefined) throw new UsageError(USAGE);
+  const config = loadConfig();
+  const signal = interruption();
+  const report = (line: string) => console.log(line);
+  const opened = await openDatabase(config, { purpose: 'npm run reembed', report, signal });
+  try {
+    await migrate(opened.database, report);
+    const store = createVectorStore(opened.database);
+    const record = await store.readRecord(deadlineIn(30_000));
+    const embedder = await createEmbedder(config, { known: () => Promise.resolve(record?.next ?? record?.current ?? null), report, signal });
+    try {
+      const count = await reembed({ store, embedder, report, signal });
+      if (count === null) report(`Nothing to do: the memories are embedded with ${embedder.model} (${embedder.dimensions} dimensions)`);
+      else report(`Done. The service starts with ${embedder.model} now: npm start`);
+    } finally {
+      await embedder.close();
+    }
+  } finally {
+    await opened.close();
+  }
+});

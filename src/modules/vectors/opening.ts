@@ -1,0 +1,46 @@
+import { type Calibration, knownCalibrations, measureCalibration } from '../../embedding/calibration.ts';
+import type { Embedder } from '../../embedding/embedder.ts';
+import { probes } from '../../embedding/probes.ts';
+import { deadlineIn } from '../../deadline.ts';
+import { IncompatibleDatabaseError } from '../../graph/migrations.ts';
+import type { VectorIndexRecord, VectorStore } from './store.ts';
+
+/**
+ * Makes sure that the index holds vectors of this model; in a new database makes it. Returns how the model's cosines read.
+ * Throws an IncompatibleDatabaseError that says what to do for an index of another model.
+ */
+export async function openVectorIndex(store: VectorStore, embedder: Embedder, report: (line: string) => void): Promise<Calibration> {
+  let record = await store.readRecord(deadlineIn(30_000));
+  if (!record) {
+    await store.createRecord(
+      { model: embedder.model, dimensions: embedder.dimensions, calibration: await calibrationOf(embedder, report) },
+      deadlineIn(30_000),
+    );
+    record = (await store.readRecord(deadlineIn(30_000)))!;
+  }
+  requireModel(record, embedder);
+  await store.createIndex(record.current.dimensions);
+  await store.awaitIndex();
+  return record.current.calibration;
+}
+
+/** The shipped calibration of a model, or one that is measured on the probes. */
+export async function calibrationOf(embedder: Embedder, report: (line: string) => void): Promise<Calibration> {
+  const known = knownCalibrations[embedder.model];
+  if (known) return known;
+  report(`Calibrating the scores for ${embedder.model} on ${4 * probes.length} short texts …`);
+  return measureCalibration(embedder, probes);
+}
+
+function requireModel({ current, next }: VectorIndexRecord, { model, dimensions }: Embedder): void {
+  if (next)
+    throw new IncompatibleDatabaseError(
+      `The memories are being embedded anew with ${next.model} (${next.dimensions} dimensions), and that is not finished. ` +
+        `With the configuration for ${next.model}, run it to its end: npm run reembed`,
+    );
+  if (current.model !== model || current.dimensions !== dimensions)
+    throw new IncompatibleDatabaseError(
+      `The memories of this database are embedded with ${current.model} (${current.dimensions} dimensions), and the configuration says ${model} (${dimensions} dimensions). ` +
+        'Vectors of different models cannot be compared. Either set EMBEDDING_PROVIDER, EMBEDDING_MODEL and EMBEDDING_DIMENSIONS back, or embed all memories anew: npm run reembed',
+    );
+}
