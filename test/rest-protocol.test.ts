@@ -57,6 +57,12 @@ const ENDPOINTS: { name: string; scope: Scope | null; call: (client: Client, pre
   { name: 'GET /memory/list', scope: 'memory:read', call: (client, prefix = '') => client.get(`${prefix}/memory/list`) },
   { name: 'GET /memory/{id}', scope: 'memory:read', call: (client, prefix = '') => client.get(`${prefix}/memory/${id}`) },
   { name: 'PATCH /memory/{id}', scope: 'memory:write', call: (client, prefix = '') => client.patch(`${prefix}/memory/${id}`, { tier: 2 }) },
+  { name: 'GET /memory/{id}/history', scope: 'memory:read', call: (client, prefix = '') => client.get(`${prefix}/memory/${id}/history`) },
+  {
+    name: 'POST /memory/{id}/restore',
+    scope: 'memory:write',
+    call: async (client, prefix = '') => client.post(`${prefix}/memory/${id}/restore`, { version: (await agent.get(`/memory/${id}`)).body.version }),
+  },
   {
     name: 'DELETE /memory/{id}',
     scope: 'memory:delete',
@@ -674,7 +680,8 @@ describe('the OpenAPI document', () => {
     expect(wrong.status, wrong.story).toBe(400);
     expectDocumented(wrong, method, path);
     if (path.includes('{id}')) {
-      const missing = await agent.send(method.toUpperCase(), `/memory/${MISSING_ID}`, method === 'patch' ? { tier: 1 } : undefined);
+      const body = { patch: { tier: 1 }, post: { version: 1 } }[method];
+      const missing = await agent.send(method.toUpperCase(), path.replace('{id}', MISSING_ID), body);
       expect(missing.status, missing.story).toBe(404);
       expectDocumented(missing, method, path);
     }

@@ -188,11 +188,33 @@ describe('npm start', () => {
       CORS_ORIGINS: 'example.com',
       NEO4J_URI: 'neo4j://127.0.0.1:7687',
       BOOTSTRAP_API_KEY: `${generateApiKey()}x`,
+      EMBEDDING_PROVIDER: 'voyage',
+      EMBEDDING_DIMENSIONS: '1',
+      OPENAI_BASE_URL: 'localhost:11434',
     });
     expect(await refused.exit).toBe(1);
-    for (const variable of ['PORT', 'SESSION_TTL', 'REQUEST_TIMEOUT', 'TRUST_PROXY', 'CORS_ORIGINS', 'BOOTSTRAP_API_KEY'])
+    for (const variable of [
+      'PORT',
+      'SESSION_TTL',
+      'REQUEST_TIMEOUT',
+      'TRUST_PROXY',
+      'CORS_ORIGINS',
+      'BOOTSTRAP_API_KEY',
+      'EMBEDDING_PROVIDER',
+      'EMBEDDING_DIMENSIONS',
+      'OPENAI_BASE_URL',
+    ])
       expect(refused.output()).toContain(`${variable}: must be`);
     expect(refused.output()).not.toContain(' at ');
+  });
+
+  it('says which variables belong together', async () => {
+    const local = start({ EMBEDDING_MODEL: 'text-embedding-3-small' });
+    expect(await local.exit).toBe(1);
+    expect(local.output()).toContain('EMBEDDING_MODEL: is only for EMBEDDING_PROVIDER=openai');
+    const remote = start({ EMBEDDING_PROVIDER: 'openai', OPENAI_API_KEY: '' });
+    expect(await remote.exit).toBe(1);
+    expect(remote.output()).toContain('OPENAI_API_KEY: is required with EMBEDDING_PROVIDER=openai');
   });
 
   it('leaves nothing behind, and starts anew, when its folder was deleted while it ran', async () => {
