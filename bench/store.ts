@@ -6,21 +6,15 @@ import { withClosers } from './closers.ts';
 import { CORPUS_NOTE, prepareCorpus } from './corpus.ts';
 import { fill, FILL_NOTE } from './fill.ts';
 import { type BenchGraph, startGraph } from './graph.ts';
-import { type Load, load, rateOf, together } from './load.ts';
+import { rateOf, together } from './load.ts';
 import { readOptions } from './options.ts';
-import { cpuSeconds } from './processes.ts';
 import { conditions, figure, printAims, printConditions, printTable } from './report.ts';
 import { distinct, textOf } from './texts.ts';
+import { columnsOf, CPU_NOTE, takeTurn, type Turn } from './turns.ts';
 import { embeddingAlone, overBolt, overHttp, type Way } from './ways-to-store.ts';
 
 const WRITERS = [1, 16, 64] as const;
 const WARM_UP_SECONDS = 3;
-
-interface Turn extends Load {
-  readonly writers: number;
-  readonly cpu: number;
-  readonly neo4jCpu: number;
-}
 
 const { size, rounds, seconds } = readOptions('bench:store', {
   size: { byDefault: 10_000, what: 'memories that are there before' },
@@ -48,7 +42,7 @@ await withClosers(async (onClose) => {
   const ways = [local, model, readyMade, unbatched, cypher];
   const turns = await takeTurns(graph, ways);
 
-  const of = (way: Way, writers: number) => together(turns.get(way)!.filter((turn) => turn.writers === writers));
+  const of = (way: Way, writers: number) => together(turns.get(way)!.filter((turn) => turn.clients === writers));
   const rate = (way: Way, writers: number) => rateOf(of(way, writers));
   const p50 = (way: Way) => quantile(of(way, 1).latencies, 0.5);
   printConditions({
@@ -60,15 +54,13 @@ await withClosers(async (onClose) => {
   printTable(
     'Stores acknowledged',
     WRITERS.flatMap((writers) =>
-      ways.map((way) =>
-        rowOf(
-          way,
-          turns.get(way)!.filter((turn) => turn.writers === writers),
-        ),
-      ),
+      ways.map((way) => {
+        const taken = turns.get(way)!.filter(({ clients }) => clients === writers);
+        return { writers, way: way.name, ...columnsOf(taken, { usesNeo4j: way.accountId !== null }) };
+      }),
     ),
   );
-  console.log('\nCPU ms a store: of the API (of the benchmark, for what is measured alone), and of Neo4j.');
+  console.log(`\n${CPU_NOTE}`);
   printTable('Acknowledged and kept', await Promise.all(ways.flatMap((way) => (way.accountId ? [kept(graph, way, turns.get(way)!)] : []))));
   printAims([
     { aim: '16 writers, local model: share of what the model embeds alone', value: rate(local, 16) / rate(model, 16), least: 0.6, unit: '%' },
@@ -82,13 +74,11 @@ await withClosers(async (onClose) => {
 async function takeTurns(graph: BenchGraph, ways: readonly Way[]): Promise<Map<Way, Turn[]>> {
   const sources = new Map(ways.map((way) => [way, distinct(textOf)]));
   const turns = new Map(ways.map((way) => [way, [] as Turn[]]));
-  const take = async (way: Way, writers: number, seconds: number): Promise<Turn> => {
+  const take = (way: Way, writers: number, seconds: number): Promise<Turn> => {
     const source = sources.get(way)!;
-    const before = { cpu: cpuSeconds(way.pid), neo4jCpu: cpuSeconds(graph.pid) };
-    const measured = await load(writers, seconds, () => way.store(source.next().value.text));
-    return { ...measured, writers, cpu: cpuSeconds(way.pid) - before.cpu, neo4jCpu: cpuSeconds(graph.pid) - before.neo4jCpu };
+    return takeTurn({ clients: writers, seconds, pid: way.pid, neo4jPid: graph.pid, call: () => way.store(source.next().value.text) });
   };
-  for (const way of ways) turns.get(way)!.push({ ...(await take(way, 16, WARM_UP_SECONDS)), writers: 0 });
+  for (const way of ways) turns.get(way)!.push({ ...(await take(way, 16, WARM_UP_SECONDS)), clients: 0 });
   for (let round = 0; round < rounds; round++)
     for (const writers of WRITERS) {
       report(`Round ${round + 1} of ${rounds}, ${writers} writers`);
@@ -98,30 +88,6 @@ async function takeTurns(graph: BenchGraph, ways: readonly Way[]): Promise<Map<W
       }
     }
   return turns;
-}
-
-function rowOf(way: Way, turns: readonly Turn[]) {
-  const all = together(turns);
-  const rates = turns.map(rateOf);
-  const perStore = (cost: (turn: Turn) => number) => (1_000 * turns.reduce((sum, turn) => sum + cost(turn), 0)) / all.latencies.length;
-  return {
-    writers: turns[0]!.writers,
-    way: way.name,
-    'stores/s': figure(rateOf(all)),
-    'by rounds': `${figure(Math.min(...rates))}–${figure(Math.max(...rates))}`,
-    'p50 ms': figure(quantile(all.latencies, 0.5), 1),
-    'p95 ms': figure(quantile(all.latencies, 0.95), 1),
-    'CPU ms': figure(
-      perStore(({ cpu }) => cpu),
-      1,
-    ),
-    'Neo4j CPU ms': way.accountId
-      ? figure(
-          perStore(({ neo4jCpu }) => neo4jCpu),
-          1,
-        )
-      : '–',
-  };
 }
 
 async function kept({ database }: BenchGraph, { name, accountId }: Way, turns: readonly Turn[]) {
