@@ -40,8 +40,8 @@ export async function conditions({ database, runtime, heap }: BenchGraph): Promi
     'load at start': loadavg()[0]!.toFixed(2),
     node: process.version,
     neo4j: `${String(row?.['version'])} on Java ${runtime.javaVersion}, heap ${heap}`,
-    driver: `neo4j-driver ${versionOf('neo4j-driver')}, ${versionOf('fastify')} fastify`,
-    model: `${LOCAL_MODEL.model}, ${LOCAL_MODEL.dimensions} dimensions, onnxruntime-node ${versionOf('onnxruntime-node')}`,
+    packages: ['neo4j-driver', 'fastify', 'graphql', 'onnxruntime-node'].map((name) => `${name} ${versionOf(name)}`).join(', '),
+    model: `${LOCAL_MODEL.model}, ${LOCAL_MODEL.dimensions} dimensions`,
   };
 }
 

@@ -30,10 +30,11 @@ const STORES_A_SECOND = 20;
 const KNOWN_QUESTIONS = 200;
 const HITS = 10;
 
-const { size, rounds, seconds } = readOptions('bench:search', {
+const { size, rounds, seconds, warmup } = readOptions('bench:search', {
   size: { byDefault: 10_000, what: 'memories' },
   rounds: { byDefault: 3, what: 'how often each way has its turns' },
   seconds: { byDefault: 2, what: 'length of a turn' },
+  warmup: { byDefault: 4, what: 'seconds of each way and account before the rounds, as Neo4j compiles for its first minute' },
 });
 const report = (line: string) => console.error(line);
 
@@ -136,7 +137,7 @@ await withClosers(async (onClose) => {
   const take = (tenant: Tenant, way: Way, clients: number, length = seconds) =>
     takeTurn({ clients, seconds: length, pid: way.pid, neo4jPid: graph.pid, call: () => way.search(tenant) });
   report('Warming up');
-  for (const tenant of tenants) for (const way of [asked, repeated, statement]) await take(tenant, way, 8, 2);
+  for (const tenant of tenants) for (const way of [asked, repeated, statement]) await take(tenant, way, 8, warmup);
   await api.eventLoopDelay();
   await delay(2_000);
   await noteDelay('idle');
@@ -193,7 +194,7 @@ await withClosers(async (onClose) => {
     memories: `${figure(size)}, ${FILL_NOTE}; ${CORPUS_NOTE}`,
     accounts: `the four below, and ${OTHER_ACCOUNTS} with the rest`,
     searches: `GET /memory/search over kept connections, ${HITS} hits, of the whole account; the statement gives ${CANDIDATES_PER_SOURCE} candidates by meaning and as many by words`,
-    load: `from another process on the same machine; ${rounds} rounds of ${seconds} s for each way in turn, after 24 s of warm-up`,
+    load: `from another process on the same machine; ${rounds} rounds of ${seconds} s for each way in turn, after ${warmup} s of warm-up each`,
   });
   printTable(
     'Searches',

@@ -14,12 +14,12 @@ import { columnsOf, CPU_NOTE, takeTurn, type Turn } from './turns.ts';
 import { embeddingAlone, overBolt, overHttp, type Way } from './ways-to-store.ts';
 
 const WRITERS = [1, 16, 64] as const;
-const WARM_UP_SECONDS = 3;
 
-const { size, rounds, seconds } = readOptions('bench:store', {
+const { size, rounds, seconds, warmup } = readOptions('bench:store', {
   size: { byDefault: 10_000, what: 'memories that are there before' },
   rounds: { byDefault: 3, what: 'how often each way has its turns' },
   seconds: { byDefault: 4, what: 'length of a turn' },
+  warmup: { byDefault: 10, what: 'seconds of each way before the rounds, as Neo4j compiles for its first minute' },
 });
 const report = (line: string) => console.error(line);
 
@@ -49,7 +49,7 @@ await withClosers(async (onClose) => {
     ...facts,
     before: `${figure(size)} memories, ${FILL_NOTE}; ${CORPUS_NOTE}`,
     stores: 'POST /memory over kept connections; texts made from a seed, all different, about 45 tokens each',
-    load: `from another process on the same machine; ${rounds} rounds of ${seconds} s for each way in turn, after ${WARM_UP_SECONDS} s of warm-up each`,
+    load: `from another process on the same machine; ${rounds} rounds of ${seconds} s for each way in turn, after ${warmup} s of warm-up each`,
   });
   printTable(
     'Stores acknowledged',
@@ -78,7 +78,7 @@ async function takeTurns(graph: BenchGraph, ways: readonly Way[]): Promise<Map<W
     const source = sources.get(way)!;
     return takeTurn({ clients: writers, seconds, pid: way.pid, neo4jPid: graph.pid, call: () => way.store(source.next().value.text) });
   };
-  for (const way of ways) turns.get(way)!.push({ ...(await take(way, 16, WARM_UP_SECONDS)), clients: 0 });
+  for (const way of ways) turns.get(way)!.push({ ...(await take(way, 16, warmup)), clients: 0 });
   for (let round = 0; round < rounds; round++)
     for (const writers of WRITERS) {
       report(`Round ${round + 1} of ${rounds}, ${writers} writers`);
