@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
+import { inParallel } from './load.ts';
 import { plainBm25 } from './plain-bm25.ts';
 import { startBenchService } from './service.ts';
 
@@ -125,13 +126,4 @@ function any(k: number) {
 
 function isoDate(date: string): string {
   return new Date(`${date.replaceAll('-', ' ')} UTC`).toISOString();
-}
-
-async function inParallel<Item>(width: number, items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
-  const waiting = [...items];
-  await Promise.all(
-    Array.from({ length: width }, async () => {
-      for (let item = waiting.shift(); item; item = waiting.shift()) await work(item);
-    }),
-  );
 }

@@ -1,65 +1,83 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { createApp } from '../src/app.ts';
-import { withCache } from '../src/embedding/cache.ts';
-import { createLocalEmbedder } from '../src/embedding/local.ts';
-import { connectDatabase } from '../src/graph/database.ts';
-import { prepareRuntime } from '../src/graph/local/runtime.ts';
-import { startLocalServer } from '../src/graph/local/server.ts';
-import { migrate } from '../src/graph/migrations.ts';
-import { bootstrapAccess } from '../src/modules/access/bootstrap.ts';
-import { createAccessStore } from '../src/modules/access/store.ts';
-import { openVectorIndex } from '../src/modules/vectors/opening.ts';
-import { createVectorStore } from '../src/modules/vectors/store.ts';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { Pool } from 'undici';
+import type { ApiOptions, EventLoopDelay } from './api.ts';
+import { type BenchGraph, startGraph } from './graph.ts';
 
-/** A service of its own to measure: real Neo4j, real model, a data folder that goes with it. */
-export interface BenchService {
-  /** GET or POST with the first key; throws for any other status than 200. */
+/** One caller's connections to the API. */
+export interface Client {
+  /** The answer's body; throws for any other status than 200. */
   request(method: 'GET' | 'POST', path: string, body?: unknown): Promise<any>;
   close(): Promise<void>;
 }
 
-export async function startBenchService(report: (line: string) => void): Promise<BenchService> {
-  const { signal } = new AbortController();
-  const dataDir = mkdtempSync(join(tmpdir(), 'memory-bench-'));
-  const runtimeDir = process.env['RUNTIME_DIR'] ?? fileURLToPath(new URL('../.data/runtime', import.meta.url));
-  const runtime = await prepareRuntime({ runtimeDir, report, signal });
-  const server = await startLocalServer({ dataDir, runtime, heap: '1g', report, signal });
-  const database = connectDatabase({ ...server, database: 'neo4j' });
-  await migrate(database, report);
-  const { newKey } = await bootstrapAccess(createAccessStore(database), { dataDir, givenKey: undefined, report });
-  const embedder = withCache(await createLocalEmbedder(runtime));
-  const calibration = await openVectorIndex(createVectorStore(database), embedder, report);
-  const app = await createApp({
-    database,
-    embedder,
-    calibration,
-    version: 'bench',
-    settings: { sessionTtl: 86_400_000, requestTimeout: 60_000, logLevel: 'warn', trustProxy: false, corsOrigins: [], introspection: true },
-  });
-  await app.listen({ port: 0, host: '127.0.0.1' });
-  const { port } = app.server.address() as AddressInfo;
+/** The API in a process of its own, with the settings of somebody who sets nothing. */
+export interface BenchApi {
+  readonly pid: number;
+  /** A client with this key; each request that is under way has a connection of its own. */
+  client(key: string): Client;
+  /** How late the API's event loop was since the last time that this was asked. */
+  eventLoopDelay(): Promise<EventLoopDelay>;
+  close(): Promise<void>;
+}
+
+export async function startApi(
+  graph: BenchGraph,
+  { embedder, batching }: { embedder: 'local model' | 'ready-made'; batching?: ApiOptions['batching'] },
+): Promise<BenchApi> {
+  // The log goes where a service's log would go, and costs what it would cost there.
+  const api = fork(new URL('./api.ts', import.meta.url), { execArgv: ['--import', 'tsx'], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const ended = new Promise<never>((_, reject) => api.once('exit', () => reject(new Error('The API has ended'))));
+  ended.catch(() => undefined);
+  const ask = async <Answer>(question: object): Promise<Answer> => {
+    api.send(question);
+    const [answer] = (await Promise.race([once(api, 'message'), ended])) as [Answer];
+    return answer;
+  };
+  const { modelPath, tokenizerPath } = graph.runtime;
+  const model = embedder === 'local model' ? { modelPath, tokenizerPath } : null;
+  const port = await ask<number>({ address: graph.address, model, batching } satisfies ApiOptions);
 
   return {
-    async request(method, path, body) {
-      const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-        method,
-        headers: { authorization: `Bearer ${newKey}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      const text = await response.text();
-      if (response.status !== 200) throw new Error(`${method} ${path.slice(0, 200)} → ${response.status} ${text.slice(0, 500)}`);
-      return JSON.parse(text);
+    pid: api.pid!,
+    client(key) {
+      const pool = new Pool(`http://127.0.0.1:${port}`, { pipelining: 1 });
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+      return {
+        async request(method, path, body) {
+          const answer = await pool.request({ method, path, headers, body: body === undefined ? null : JSON.stringify(body) });
+          const text = await answer.body.text();
+          if (answer.statusCode !== 200) throw new Error(`${method} ${path.slice(0, 200)} → ${answer.statusCode} ${text.slice(0, 500)}`);
+          return JSON.parse(text);
+        },
+        close: () => pool.close(),
+      };
     },
+    eventLoopDelay: () => ask<EventLoopDelay>({}),
     async close() {
-      await app.close();
-      await embedder.close();
-      await database.close();
-      await server.stop();
-      rmSync(dataDir, { recursive: true, force: true });
+      api.disconnect();
+      await ended.catch(() => undefined);
     },
   };
+}
+
+/** All of it with one account, for a benchmark of what the service answers. */
+export async function startBenchService(report: (line: string) => void): Promise<Client> {
+  const graph = await startGraph(report, '1g');
+  try {
+    const { key } = await graph.newAccount('bench');
+    const api = await startApi(graph, { embedder: 'local model' });
+    const client = api.client(key);
+    return {
+      request: client.request,
+      async close() {
+        await client.close();
+        await api.close();
+        await graph.close();
+      },
+    };
+  } catch (error) {
+    await graph.close();
+    throw error;
+  }
 }

@@ -12,7 +12,7 @@ import { createMemoryLoaders } from './modules/memory/loaders.ts';
 import { createSerialQueue } from './modules/memory/serial-queue.ts';
 import { createMemoryService } from './modules/memory/service.ts';
 import { createMemoryStore } from './modules/memory/store.ts';
-import { createMemoryWriter } from './modules/memory/writer.ts';
+import { type Batching, createMemoryWriter } from './modules/memory/writer.ts';
 import { createRecallCounter } from './modules/recall/recall-counter.ts';
 import { createRecallService } from './modules/recall/service.ts';
 import { createRecallStore } from './modules/recall/store.ts';
@@ -26,6 +26,7 @@ export interface ServiceDependencies {
   readonly version: string;
   /** The clock, in milliseconds since 1970. */
   readonly now?: () => number;
+  readonly batching?: Batching;
   /** Milliseconds until a tier 1 memory without an expiry of its own is gone. */
   readonly sessionTtl: number;
   readonly logger: FastifyBaseLogger;
@@ -48,12 +49,13 @@ export function createServices({
   calibration,
   version,
   now = Date.now,
+  batching,
   sessionTtl,
   logger,
 }: ServiceDependencies): Services {
   const embedder = withServiceErrors(rawEmbedder);
   const memoryStore = createMemoryStore(database);
-  const writer = createMemoryWriter(memoryStore, now);
+  const writer = createMemoryWriter(memoryStore, now, batching);
   const counter = createRecallCounter((rows, deadline) => memoryStore.addRecalls(rows, deadline));
   const memoryDependencies = { store: memoryStore, writer, embedder, updates: createSerialQueue(), now, sessionTtl };
   const recallDependencies = { store: createRecallStore(database), embedder, calibration, counter, now };

@@ -6,7 +6,7 @@ import { createWorkerPool } from './pool.ts';
 import type { Answer, Task, WorkerSettings } from './worker.ts';
 
 /** Names the model in the index, and says how long its vectors are. */
-const LOCAL_MODEL = { model: 'e5-small-v2-q', dimensions: 384 } as const;
+export const LOCAL_MODEL = { model: 'e5-small-v2-q', dimensions: 384 } as const;
 
 /** e5 was trained with these in front of every text. */
 const PREFIX = { query: 'query: ', passage: 'passage: ' };

@@ -4,10 +4,15 @@ import { type Deadline, deadlineIn, deadlinePassed, raceDeadline } from '../../d
 import { unavailable } from '../../errors.ts';
 import type { MemoryStore, StoreOutcome, StoreRow } from './store.ts';
 
-/** One transaction's rows; a larger one is faster a row but holds its locks, and its callers, longer. */
-const BATCH_ROWS = 64;
-/** Transactions under way at once: two keep the database busy while answers travel. */
-const BATCHES_UNDER_WAY = 2;
+/** How stores are gathered into transactions. */
+export interface Batching {
+  /** The most rows of one transaction; a larger one is faster a row but holds its locks, and its callers, longer. */
+  readonly rows: number;
+  /** Transactions under way at once: two keep the database busy while answers travel. */
+  readonly underWay: number;
+}
+
+const BATCHING: Batching = { rows: 64, underWay: 2 };
 const QUEUE_ROWS = 4_096;
 const TRANSACTION_MILLISECONDS = 10_000;
 
@@ -29,13 +34,17 @@ export interface MemoryWriter {
  * Gathers the stores that wait while others commit into one transaction, because commits queue on the indexes one by one.
  * A lone store goes at once. A batch that fails for a reason of its rows is halved until the bad row stands alone.
  */
-export function createMemoryWriter(store: Pick<MemoryStore, 'storeBatch'>, now: () => number = Date.now): MemoryWriter {
+export function createMemoryWriter(
+  store: Pick<MemoryStore, 'storeBatch'>,
+  now: () => number = Date.now,
+  batching: Batching = BATCHING,
+): MemoryWriter {
   const queue: Waiting[] = [];
   const underWay = new Set<Promise<void>>();
 
   function next(): void {
-    while (queue.length > 0 && underWay.size < BATCHES_UNDER_WAY) {
-      const batch = queue.splice(0, BATCH_ROWS).filter(isStillWanted);
+    while (queue.length > 0 && underWay.size < batching.underWay) {
+      const batch = queue.splice(0, batching.rows).filter(isStillWanted);
       if (batch.length === 0) continue;
       const running = commit(batch).finally(() => {
         underWay.delete(running);

@@ -31,7 +31,7 @@ export interface Hit {
 export type Hits = readonly Hit[];
 
 /** Exact scores come from more candidates than hits, because the index's own are approximate. */
-const CANDIDATES_PER_SOURCE = 50;
+export const CANDIDATES_PER_SOURCE = 50;
 
 const SearchInput = z.object({ query: rules.query, first: pageSize(100, 10), minScore: rules.minScore.optional() });
 
