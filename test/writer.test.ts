@@ -96,15 +96,27 @@ describe('the writer', () => {
     expect(sizes).toEqual([1, 1, 1]);
   });
 
-  it('gathers what waits while two transactions are under way, 64 rows at most, in the order of coming', async () => {
+  it('gathers what waits while a transaction is under way, 64 rows at most, in the order of coming; a second one starts when half of that waits', async () => {
     const { sizes, storeBatch } = watched();
     const writer = createMemoryWriter({ storeBatch });
     const accountId = uuid();
     const rows = rowsOf(accountId, 200);
     const outcomes = await Promise.all(rows.map((row) => writer.store(row, deadlineIn(10_000))));
-    expect(sizes).toEqual([1, 1, 64, 64, 64, 6]);
+    expect(sizes).toEqual([1, 32, 64, 64, 39]);
     expect(outcomes, 'each caller gets the outcome of its own row').toEqual(rows.map((row) => ({ id: row.properties.id, stored: true })));
     expect(await storedContents(accountId)).toEqual(rows.map(({ properties }) => properties['content']).sort());
+  });
+
+  it('does not let a few wait for long for a transaction that does not end', async () => {
+    const watch = watched();
+    const writer = createMemoryWriter(watch);
+    const accountId = uuid();
+    watch.shut();
+    const storing = rowsOf(accountId, 3).map((row) => writer.store(row, deadlineIn(10_000)));
+    expect(watch.sizes).toEqual([1]);
+    await expect.poll(() => watch.sizes, { timeout: 2_000, interval: 5 }).toEqual([1, 2]);
+    watch.open();
+    await Promise.all(storing);
   });
 
   it('stores the same content once within a transaction', async () => {
@@ -130,11 +142,12 @@ describe('a row that the database refuses', () => {
     const watch = watched();
     const writer = createMemoryWriter(watch);
     const accountId = uuid();
-    const rows = [...rowsOf(accountId, 40), rowOf(accountId, 'Bad', { properties: BAD }), rowOf(accountId, 'After the bad one')];
+    const rows = rowsOf(accountId, 40);
+    rows[20] = rowOf(accountId, 'Bad', { properties: BAD });
     const results = await Promise.allSettled(rows.map((row) => writer.store(row, deadlineIn(10_000))));
     expect(results.map(({ status }) => status)).toEqual(rows.map(({ properties }) => (properties['content'] === 'Bad' ? 'rejected' : 'fulfilled')));
-    expect(watch.sizes.slice(0, 3), 'they were in one transaction').toEqual([1, 1, 40]);
-    expect(watch.sizes.length, 'halving, not one by one').toBeLessThanOrEqual(3 + 2 * Math.ceil(Math.log2(40)));
+    expect(watch.sizes.slice(0, 2), 'they were in one transaction').toEqual([1, 32]);
+    expect(watch.sizes.length, 'halving, not one by one').toBeLessThanOrEqual(3 + 2 * Math.ceil(Math.log2(32)));
     expect(await storedContents(accountId)).toEqual(
       rows
         .map(({ properties }) => properties['content'])
@@ -192,13 +205,17 @@ describe('a transaction that is repeated', () => {
 });
 
 describe('the queue', () => {
+  /** So many rows keep both transactions busy: one and half of the next. */
+  const BUSY = 33;
+  const busyContents = () => Array.from({ length: BUSY }, (_, index) => `Row ${index}`);
+
   it('takes 4,096 rows and refuses the next with 503, and takes more when there is room again', async () => {
     const watch = watched();
     const writer = createMemoryWriter(watch);
     const accountId = uuid();
     const { deadline, pass } = deadlineByHand();
     watch.shut();
-    const underWay = rowsOf(accountId, 2).map((row) => writer.store(row, deadlineIn(10_000)));
+    const underWay = rowsOf(accountId, BUSY).map((row) => writer.store(row, deadlineIn(10_000)));
     const row = rowOf(accountId, 'Waiting');
     const waiting = Array.from({ length: 4_096 }, () => writer.store(row, deadline).catch((error: unknown) => error));
     await expect(writer.store(rowOf(accountId, 'One too many'), deadlineIn(10_000))).rejects.toMatchObject({
@@ -211,7 +228,7 @@ describe('the queue', () => {
     watch.open();
     await Promise.all(underWay);
     await expect(writer.store(rowOf(accountId, 'Later'), deadlineIn(10_000))).resolves.toMatchObject({ stored: true });
-    expect(await storedContents(accountId), 'what was refused is not stored').toEqual(['Later', 'Row 0', 'Row 1']);
+    expect(await storedContents(accountId), 'what was refused is not stored').toEqual(['Later', ...busyContents()].sort());
   });
 
   it('answers 503 to a row whose deadline passes while it waits, at that moment, and never stores it', async () => {
@@ -219,7 +236,7 @@ describe('the queue', () => {
     const writer = createMemoryWriter(watch);
     const accountId = uuid();
     watch.shut();
-    const underWay = rowsOf(accountId, 2).map((row) => writer.store(row, deadlineIn(10_000)));
+    const underWay = rowsOf(accountId, BUSY).map((row) => writer.store(row, deadlineIn(10_000)));
     const patient = writer.store(rowOf(accountId, 'Patient'), deadlineIn(10_000));
     const started = performance.now();
     await expect(writer.store(rowOf(accountId, 'Hasty'), deadlineIn(100))).rejects.toMatchObject({ code: 'unavailable' });
@@ -227,8 +244,8 @@ describe('the queue', () => {
     watch.open();
     await Promise.all([...underWay, patient]);
     await writer.drain();
-    expect(watch.sizes).toEqual([1, 1, 1]);
-    expect(await storedContents(accountId)).toEqual(['Patient', 'Row 0', 'Row 1']);
+    expect(watch.sizes).toEqual([1, BUSY - 1, 1]);
+    expect(await storedContents(accountId)).toEqual(['Patient', ...busyContents()].sort());
   });
 
   it('is empty when draining ends', async () => {

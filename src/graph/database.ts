@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import neo4j, { type Driver, isRetryableError, Neo4jError, type Session, type SessionMode } from 'neo4j-driver';
+import neo4j, { type Driver, isRetryableError, Neo4jError, type Record as DriverRecord, type Session, type SessionMode } from 'neo4j-driver';
 import { type Deadline, deadlinePassed, raceDeadline } from '../deadline.ts';
 import { ServiceError, unavailable } from '../errors.ts';
 
@@ -99,17 +99,14 @@ export function connectDatabase(options: DatabaseOptions): Database {
     setTimeout(() => void old.close().catch(() => undefined), 60_000).unref();
   }
 
-  const query = (mode: SessionMode) => (statement: string, parameters: Parameters, deadline: Deadline) =>
-    inTransaction(mode, (run) => run(statement, parameters), deadline);
-
-  function inTransaction<T>(mode: SessionMode, work: (run: Run) => Promise<T>, deadline: Deadline): Promise<T> {
+  function inTransaction<T>(work: (run: Run) => Promise<T>, deadline: Deadline): Promise<T> {
     return call(
-      mode,
+      'WRITE',
       async (session, config) => {
         const transaction = session.beginTransaction(config);
         const result = await work(async (statement, parameters) => {
           const { records } = await transaction.run(`CYPHER 25\n${statement}`, encode(parameters));
-          return records.map((record) => record.toObject());
+          return rowsOf(records);
         });
         await transaction.commit();
         return result;
@@ -119,9 +116,11 @@ export function connectDatabase(options: DatabaseOptions): Database {
   }
 
   return {
-    read: query('READ'),
-    write: query('WRITE'),
-    transaction: (work, deadline) => inTransaction('WRITE', work, deadline),
+    // One round trip, where a transaction of its own takes another to commit.
+    read: (statement, parameters, deadline) =>
+      call('READ', async (session, config) => rowsOf((await session.run(`CYPHER 25\n${statement}`, encode(parameters), config)).records), deadline),
+    write: (statement, parameters, deadline) => inTransaction((run) => run(statement, parameters), deadline),
+    transaction: inTransaction,
     define: (statement, deadline) =>
       call('WRITE', async (session, config) => void (await session.run(`CYPHER 25\n${statement}`, {}, config)), deadline),
     close: () => driver.close(),
@@ -155,6 +154,10 @@ async function repeat<T>(work: () => Promise<T>, { signal }: Deadline): Promise<
       if (signal.aborted) throw error;
     }
   }
+}
+
+function rowsOf(records: readonly DriverRecord[]): Row[] {
+  return records.map((record) => record.toObject());
 }
 
 /** JavaScript has one kind of number and the driver sends it as a float, which LIMIT and list indexes refuse. */

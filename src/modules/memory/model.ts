@@ -28,40 +28,63 @@ export interface Memory {
   readonly embeddingCut: boolean;
 }
 
-/** A Cypher map projection of `m` with what `parseMemory` reads. */
-export const MEMORY_FIELDS = `m { .id, .userId, .tier, .type, .content, .tags, .metadata, .sessionId, .sourceIds, .occurredAt,
-  .createdAt, .updatedAt, .expiresAt, .archived, .version, .specificity, .recalls, .embeddingCut }`;
+/** What `parseMemory` reads of a node, in its order. */
+type MemoryValues = [
+  id: string,
+  userId: string | null,
+  tier: number,
+  type: string,
+  content: string,
+  tags: string[],
+  metadata: string,
+  sessionId: string | null,
+  sourceIds: string[],
+  occurredAt: number,
+  createdAt: number,
+  updatedAt: number,
+  expiresAt: number,
+  archived: boolean,
+  version: number,
+  specificity: number,
+  recalls: number,
+  embeddingCut: boolean,
+];
 
-/** Whether a projection is of a memory that was there to the end: one that is erased while a statement reads it comes as nulls. */
-export function isWhole(value: unknown): boolean {
-  return Object.entries(value as Row).every(([name, property]) => property !== null || OPTIONAL.has(name));
+/** The values of `m` as a Cypher list: a map would carry the names along with every row, which takes longer to read than the values. */
+export const MEMORY_VALUES = `[m.id, m.userId, m.tier, m.type, m.content, m.tags, m.metadata, m.sessionId, m.sourceIds, m.occurredAt,
+  m.createdAt, m.updatedAt, m.expiresAt, m.archived, m.version, m.specificity, m.recalls, m.embeddingCut]`;
+
+/** userId and sessionId. */
+const OPTIONAL_POSITIONS = [1, 7];
+
+/** Whether the values are of a memory that was there to the end: one that is erased while a statement reads it comes as nulls. */
+export function isWhole(values: unknown): boolean {
+  return (values as MemoryValues).every((value, position) => value !== null || OPTIONAL_POSITIONS.includes(position));
 }
 
-const OPTIONAL = new Set(['userId', 'sessionId']);
-
-/** Reads one projection of MEMORY_FIELDS. */
-export function parseMemory(value: unknown): Memory {
-  const row = value as Row;
-  const expiresAt = row['expiresAt'] as number;
+/** Reads one list of MEMORY_VALUES. */
+export function parseMemory(values: unknown): Memory {
+  const [id, userId, tier, type, content, tags, metadata, sessionId, sourceIds, ...others] = values as MemoryValues;
+  const [occurredAt, createdAt, updatedAt, expiresAt, archived, version, specificity, recalls, embeddingCut] = others;
   return {
-    id: row['id'] as string,
-    userId: (row['userId'] as string | null) ?? null,
-    tier: row['tier'] as number,
-    type: row['type'] as string,
-    content: row['content'] as string,
-    tags: row['tags'] as string[],
-    metadata: JSON.parse(row['metadata'] as string) as Record<string, unknown>,
-    sessionId: (row['sessionId'] as string | null) ?? null,
-    sourceIds: row['sourceIds'] as string[],
-    occurredAt: row['occurredAt'] as number,
-    createdAt: row['createdAt'] as number,
-    updatedAt: row['updatedAt'] as number,
+    id,
+    userId,
+    tier,
+    type,
+    content,
+    tags,
+    metadata: JSON.parse(metadata) as Record<string, unknown>,
+    sessionId,
+    sourceIds,
+    occurredAt,
+    createdAt,
+    updatedAt,
     expiresAt: expiresAt === NEVER ? null : expiresAt,
-    archived: row['archived'] as boolean,
-    version: row['version'] as number,
-    specificity: row['specificity'] as number,
-    recalls: row['recalls'] as number,
-    embeddingCut: row['embeddingCut'] as boolean,
+    archived,
+    version,
+    specificity,
+    recalls,
+    embeddingCut,
   };
 }
 

@@ -2,7 +2,7 @@ import { Neo4jError } from 'neo4j-driver';
 import type { Deadline } from '../../deadline.ts';
 import type { Database, Row } from '../../graph/database.ts';
 import { conditionsOf, type MemoryFilter } from './filter.ts';
-import { isWhole, MEMORY_FIELDS, type Memory, type MemoryVersion, parseMemory, parseVersion, versionProperties } from './model.ts';
+import { isWhole, MEMORY_VALUES, type Memory, type MemoryVersion, parseMemory, parseVersion, versionProperties } from './model.ts';
 import type { Visibility } from './scope.ts';
 
 /** A memory to be written: every property of its node but the vector. */
@@ -91,7 +91,7 @@ export function createMemoryStore(database: Database) {
       const rows = await database.read(
         `UNWIND $ids AS id
          MATCH (m:Memory {accountId: $accountId, id: id}) WHERE ${VISIBLE}
-         RETURN ${MEMORY_FIELDS}`,
+         RETURN ${MEMORY_VALUES} AS m`,
         { ids, ...visibility, now },
         deadline,
       );
@@ -298,7 +298,7 @@ const LOCK_FOR_UPDATE = `
   MATCH (m:Memory {accountId: $accountId, id: $id}) WHERE ${VISIBLE}
   ${LOCK} WHERE ${VISIBLE}
   OPTIONAL MATCH (commit:Commit {id: $commitId})
-  RETURN ${MEMORY_FIELDS}, m.scope AS scope, m.dedupeKey AS dedupeKey, m.expiryDefaulted AS expiryDefaulted, commit.version AS committedVersion`;
+  RETURN ${MEMORY_VALUES} AS m, m.scope AS scope, m.dedupeKey AS dedupeKey, m.expiryDefaulted AS expiryDefaulted, commit.version AS committedVersion`;
 
 const APPLY_UPDATE = `
   MATCH (m:Memory {accountId: $accountId, id: $id})
@@ -367,8 +367,8 @@ function pageStatement({ filter, newestFirst, after, offset }: PageRequest): str
   return filter.visibility.scopes
     ? `UNWIND $scopes AS scope
        CALL (scope) { MATCH (m:Memory) ${BY_SCOPE} ${where('m.scope = scope')} WITH m ${inIndexOrder('m.scope')} LIMIT $reach RETURN m }
-       WITH m ${order} ${page} RETURN ${MEMORY_FIELDS}`
-    : `MATCH (m:Memory) ${BY_ACCOUNT} ${where(binding!)} WITH m ${inIndexOrder('m.accountId')} ${page} RETURN ${MEMORY_FIELDS}`;
+       WITH m ${order} ${page} RETURN ${MEMORY_VALUES} AS m`
+    : `MATCH (m:Memory) ${BY_ACCOUNT} ${where(binding!)} WITH m ${inIndexOrder('m.accountId')} ${page} RETURN ${MEMORY_VALUES} AS m`;
 }
 
 function pageParameters({ filter, after, limit, offset, now }: PageRequest): Row {

@@ -13,12 +13,16 @@ export interface Batching {
 }
 
 const BATCHING: Batching = { rows: 64, underWay: 2 };
+/** Milliseconds after which a store no longer waits for the end of the only transaction under way. */
+const PATIENCE = 50;
 const QUEUE_ROWS = 4_096;
 const TRANSACTION_MILLISECONDS = 10_000;
 
 interface Waiting {
   readonly row: StoreRow;
   readonly deadline: Deadline;
+  /** When it came, by performance.now(). */
+  readonly since: number;
   readonly resolve: (outcome: StoreOutcome) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -41,9 +45,10 @@ export function createMemoryWriter(
 ): MemoryWriter {
   const queue: Waiting[] = [];
   const underWay = new Set<Promise<void>>();
+  let impatience: NodeJS.Timeout | undefined;
 
   function next(): void {
-    while (queue.length > 0 && underWay.size < batching.underWay) {
+    while (queue.length > 0 && underWay.size < batching.underWay && isWorthATransaction()) {
       const batch = queue.splice(0, batching.rows).filter(isStillWanted);
       if (batch.length === 0) continue;
       const running = commit(batch).finally(() => {
@@ -52,6 +57,21 @@ export function createMemoryWriter(
       });
       underWay.add(running);
     }
+  }
+
+  /**
+   * A small transaction costs the database nearly as much as a large one: so what comes while one is under way waits for
+   * its end, unless it is many, or that one takes long.
+   */
+  function isWorthATransaction(): boolean {
+    if (underWay.size === 0 || queue.length >= batching.rows / 2) return true;
+    const left = queue[0]!.since + PATIENCE - performance.now();
+    if (left <= 0) return true;
+    impatience ??= setTimeout(() => {
+      impatience = undefined;
+      next();
+    }, left);
+    return false;
   }
 
   async function commit(batch: readonly Waiting[]): Promise<void> {
@@ -70,12 +90,13 @@ export function createMemoryWriter(
   return {
     store(row, deadline) {
       if (queue.length >= QUEUE_ROWS) return Promise.reject(unavailable('Too many stores are waiting; try again'));
-      const stored = new Promise<StoreOutcome>((resolve, reject) => queue.push({ row, deadline, resolve, reject }));
+      const stored = new Promise<StoreOutcome>((resolve, reject) => queue.push({ row, deadline, since: performance.now(), resolve, reject }));
       next();
       return raceDeadline(stored, deadline);
     },
     async drain() {
       while (underWay.size > 0) await Promise.all(underWay);
+      clearTimeout(impatience);
     },
   };
 }

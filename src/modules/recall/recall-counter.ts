@@ -7,6 +7,9 @@ export interface RecallCounter {
   flush(): Promise<void>;
 }
 
+/** Rows of one transaction: few enough that neither this process nor a writer of these memories waits for it. */
+const ROWS_AT_ONCE = 500;
+
 /** Beyond this many memories between two flushes further ones are not counted. */
 const MAXIMUM_WAITING = 10_000;
 
@@ -25,7 +28,7 @@ export function createRecallCounter(addRecalls: AddRecalls): RecallCounter {
       if (waiting.size === 0) return;
       const rows = [...waiting.values()];
       waiting = new Map();
-      await addRecalls(rows, deadlineIn(10_000));
+      for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) await addRecalls(rows.slice(at, at + ROWS_AT_ONCE), deadlineIn(10_000));
     },
   };
 }

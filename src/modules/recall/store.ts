@@ -1,7 +1,7 @@
 import type { Deadline } from '../../deadline.ts';
 import type { Database } from '../../graph/database.ts';
 import { conditionsOf, lucenePrefixOf, type MemoryFilter } from '../memory/filter.ts';
-import { isWhole, MEMORY_FIELDS, type Memory, parseMemory } from '../memory/model.ts';
+import { isWhole, MEMORY_VALUES, type Memory, parseMemory } from '../memory/model.ts';
 import { contentClause } from './lucene.ts';
 
 /** A memory that may be a hit. */
@@ -38,7 +38,7 @@ export function createRecallStore(database: Database) {
       if (vector === null && words.length === 0) return { candidates: [], possibleBm25: 0 };
       const prefix = lucenePrefixOf(filter);
       const clauses = words.map(contentClause);
-      const rows = await database.read(
+      const [row] = await database.read(
         candidateStatement(request),
         {
           ...conditionsOf(filter).parameters,
@@ -52,16 +52,12 @@ export function createRecallStore(database: Database) {
         },
         deadline,
       );
-      const best = rows[0]?.['best'] as (number | null)[] | undefined;
+      const candidates = (row?.['candidates'] ?? []) as [bm25: number | null, similarity: number | null, values: unknown][];
       return {
-        candidates: rows
-          .filter((row) => isWhole(row['m']))
-          .map((row) => ({
-            memory: parseMemory(row['m']),
-            cosine: row['similarity'] === null ? null : 2 * (row['similarity'] as number) - 1,
-            bm25: row['bm25'] as number | null,
-          })),
-        possibleBm25: possibleScore(best ?? []),
+        candidates: candidates
+          .filter(([, , values]) => isWhole(values))
+          .map(([bm25, similarity, values]) => ({ memory: parseMemory(values), cosine: similarity === null ? null : 2 * similarity - 1, bm25 })),
+        possibleBm25: possibleScore((row?.['best'] ?? []) as (number | null)[]),
       };
     },
   };
@@ -105,5 +101,5 @@ function candidateStatement({ filter, vector, words }: CandidateRequest): string
     }
     WITH best, m, max(bm25) AS bm25 WHERE ${conditions}
     WITH best, m, bm25, ${similarity} AS similarity ORDER BY bm25 IS NULL, similarity DESC LIMIT 2 * $perSource
-    RETURN ${MEMORY_FIELDS}, bm25, similarity, [score IN best | CASE WHEN score >= 0 THEN score END] AS best`;
+    RETURN [score IN best | CASE WHEN score >= 0 THEN score END] AS best, collect([bm25, similarity, ${MEMORY_VALUES}]) AS candidates`;
 }
