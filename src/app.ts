@@ -20,6 +20,10 @@ import {
   serviceErrorOfHttp,
 } from './http.ts';
 import type { Principal } from './modules/access/principal.ts';
+import { type PublicFiles, serveFiles } from './pages/files.ts';
+import { graphiqlFiles } from './pages/graphiql.ts';
+import { homeFiles } from './pages/home.ts';
+import { referenceFiles } from './pages/reference.ts';
 import { validateOperations } from './rest/adapter.ts';
 import { errorResponse, headersOf } from './rest/errors.ts';
 import { createOpenApi } from './rest/openapi.ts';
@@ -54,9 +58,8 @@ const BODY_LIMIT = 1024 * 1024;
 const HEAD_LIMIT = 64 * 1024;
 /** Every path works with and without it. */
 const VERSION_PREFIX = /^\/v1(?:\/|(?=\?|$))/;
-const OPEN_PATHS = new Set(['/', '/livez', '/readyz', '/openapi.json']);
 const SANDBOX_FRAME = 'https://sandbox.embed.apollographql.com';
-const SANDBOX_POLICY = `default-src 'self' 'unsafe-inline' data: https://*.cdn.apollographql.com ${SANDBOX_FRAME}; frame-src ${SANDBOX_FRAME}`;
+const SANDBOX_POLICY = `default-src 'self' 'unsafe-inline' data: https://*.cdn.apollographql.com ${SANDBOX_FRAME}; frame-src ${SANDBOX_FRAME}; frame-ancestors 'none'`;
 
 /** The service over HTTP: GraphQL at /graphql, the published API, and what operators probe. Close it to drain what is under way. */
 export async function createApp({ settings, ...dependencies }: AppDependencies): Promise<FastifyInstance> {
@@ -78,6 +81,8 @@ export async function createApp({ settings, ...dependencies }: AppDependencies):
   });
   const schema = createSchema();
   validateOperations(Object.values(operations), schema);
+  const pages: PublicFiles = new Map([...homeFiles(dependencies), ...graphiqlFiles(settings), ...referenceFiles()]);
+  const openPaths = new Set(['/livez', '/readyz', '/openapi.json', ...pages.keys()]);
   const services = createServices({ ...dependencies, sessionTtl: settings.sessionTtl, logger: app.log });
 
   app.decorateRequest('principal', null);
@@ -93,7 +98,7 @@ export async function createApp({ settings, ...dependencies }: AppDependencies):
   app.addHook('onRequest', async (request, reply) => {
     request.deadline = deadlineIn(settings.requestTimeout);
     reply.header('x-request-id', request.id);
-    if (OPEN_PATHS.has(pathOf(request)) || isLandingPage(request)) return;
+    if (openPaths.has(pathOf(request)) || isLandingPage(request)) return;
     request.principal = await services.authenticator.authenticate(request.headers.authorization, {
       deadline: request.deadline,
       // How the service is can be asked while the database is away.
@@ -127,7 +132,7 @@ export async function createApp({ settings, ...dependencies }: AppDependencies):
   const methods = registerRoutes(app, schema, contextOf);
 
   const openApi = createOpenApi(routes, dependencies.version);
-  app.get('/', (_, reply) => reply.redirect('/graphql'));
+  serveFiles(app, pages);
   app.get('/openapi.json', () => openApi);
   app.get('/livez', () => ({ status: 'ok' }));
   app.get('/readyz', async (_, reply) => {
@@ -137,7 +142,7 @@ export async function createApp({ settings, ...dependencies }: AppDependencies):
       .headers(ready ? {} : { 'retry-after': '1' })
       .send({ status: ready ? 'ok' : 'unavailable' });
   });
-  for (const path of OPEN_PATHS) methods.set(path, ['GET']);
+  for (const path of openPaths) methods.set(path, ['GET']);
   refuseOtherMethods(app, methods.set('/graphql', ['GET', 'POST']));
 
   app.addHook('onClose', async () => {

@@ -109,9 +109,9 @@ function greet(bound: ReturnType<ReturnType<typeof createServer>['address']>, co
   console.log(`
 The memory service ${VERSION} is ready (${((performance.now() - startedAt) / 1000).toFixed(1)} s).
 
-  REST      ${address}
-  GraphQL   ${address}/graphql (in a browser: Apollo Sandbox)
-  API       ${address}/openapi.json
+  REST      ${address} (described by ${address}/openapi.json)
+  GraphQL   ${address}/graphql
+  Browser   ${address}/graphiql, ${address}/docs (API reference)
   API key   ${newKey ? `${newKey}  (shown once; kept in ${file})` : isKept ? `in ${file}; more: npm run keys -- create` : 'npm run keys -- create'}
 
 Store a memory:

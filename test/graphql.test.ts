@@ -540,12 +540,6 @@ describe('a browser at /graphql', () => {
     expect(reply.body, reply.story).toContain('<html');
   });
 
-  it('is led there from /', async () => {
-    const reply = await browse('/', 'text/html');
-    expect(reply.status, reply.story).toBe(302);
-    expect(reply.headers.get('location'), reply.story).toBe('/graphql');
-  });
-
   it('needs a key to ask for something', async () => {
     for (const [path, accept] of [
       ['/graphql?query={__typename}', 'text/html'],

@@ -47,6 +47,7 @@ export function createOpenApi(routes: readonly Route[], version: string): Record
     (paths[route.path] ??= {})[route.method.toLowerCase()] = {
       summary: route.summary,
       operationId: operationIdOf(route),
+      tags: [route.path.split('/')[1]],
       ...(route.description ? { description: route.description } : {}),
       security: [{ apiKey: route.scope ? [route.scope] : [] }],
       parameters: [
