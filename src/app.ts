@@ -6,7 +6,7 @@ import type { Context } from './context.ts';
 import { type Deadline, deadlineIn } from './deadline.ts';
 import { asServiceError, unauthenticated } from './errors.ts';
 import * as operations from './generated/operations.ts';
-import { graphqlErrorBody } from './graphql/errors.ts';
+import { currentRequestId, graphqlErrorBody } from './graphql/errors.ts';
 import { createSchema } from './graphql/schema.ts';
 import { requireDocument } from './graphql/request.ts';
 import { createGraphQLServer } from './graphql/server.ts';
@@ -126,7 +126,7 @@ export async function createApp({ settings, ...dependencies }: AppDependencies):
     handler: (request, reply) => {
       if (isLandingPage(request)) reply.header('content-security-policy', SANDBOX_POLICY);
       else requireDocument(request);
-      return graphql.call(app, request, reply);
+      return currentRequestId.run(request.id, () => graphql.call(app, request, reply));
     },
   });
   const methods = registerRoutes(app, schema, contextOf);

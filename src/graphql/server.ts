@@ -27,7 +27,7 @@ export function createGraphQLServer({ schema, introspection, logger }: GraphQLSe
   });
 }
 
-/** Puts the request id into every error, and what was not expected into the log. */
+/** Puts what was not expected into the log. */
 function errorReporting(logger: FastifyBaseLogger): ApolloServerPlugin<Context> {
   return {
     requestDidStart: () =>
@@ -37,14 +37,6 @@ function errorReporting(logger: FastifyBaseLogger): ApolloServerPlugin<Context> 
             const failure = serviceErrorOf(error);
             if (failure.code === 'internal') logger.error({ err: failure.cause, requestId: contextValue.requestId }, 'unexpected error');
           }
-          return Promise.resolve();
-        },
-        willSendResponse({ response, contextValue }) {
-          if (response.body.kind !== 'single') return Promise.resolve();
-          const { singleResult } = response.body;
-          const { requestId } = contextValue;
-          if (singleResult.errors)
-            singleResult.errors = singleResult.errors.map((error) => ({ ...error, extensions: { ...error.extensions, requestId } }));
           return Promise.resolve();
         },
       }),
