@@ -10,10 +10,13 @@ const modules = new Map([
   [undefined, './main.ts'],
   ['keys', './commands/keys.ts'],
   ['accounts', './commands/accounts.ts'],
+  ['backup', './commands/backup.ts'],
+  ['restore', './commands/restore.ts'],
 ]);
-const usage = `Usage: node src/start.mjs [keys … | accounts … | install]
+const usage = `Usage: node src/start.mjs [keys … | accounts … | backup FILE | restore FILE | install]
   without an argument   start the service
   keys, accounts        manage API keys and accounts
+  backup, restore       the whole database to a file, and back
   install               only install the dependencies, with those for development`;
 
 class Failure extends Error {}

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { deadlineIn } from '../deadline.ts';
-import { connectDatabase, type Database } from './database.ts';
+import { connectDatabase, type Database, type DatabaseOptions } from './database.ts';
 import { DataFolderInUseError, lockDataFolder } from './local/data-folder.ts';
 import { prepareRuntime } from './local/runtime.ts';
 import { findLocalServer, startLocalServer } from './local/server.ts';
@@ -16,6 +16,8 @@ export interface OpenOptions {
 /** A database that answers, and what has to be closed with it. */
 export interface OpenDatabase {
   readonly database: Database;
+  /** For what needs connections of its own. */
+  readonly address: DatabaseOptions;
   /** Closes the connections, and stops Neo4j when it was started for this. */
   close(): Promise<void>;
 }
@@ -32,8 +34,9 @@ export async function joinDatabase(config: Config, options: OpenOptions): Promis
     options.signal.throwIfAborted();
     const running = await findLocalServer(config.dataDir);
     if (running) {
-      const database = connectDatabase({ ...running, database: config.neo4jDatabase });
-      return { database, close: () => database.close() };
+      const address = { ...running, database: config.neo4jDatabase };
+      const database = connectDatabase(address);
+      return { database, address, close: () => database.close() };
     }
     try {
       return await startOwn(config, options);
@@ -51,9 +54,11 @@ async function startOwn(config: Config, { purpose, report, signal }: OpenOptions
   try {
     const runtime = await prepareRuntime({ runtimeDir: config.runtimeDir, report, signal });
     const server = await startLocalServer({ dataDir: config.dataDir, runtime, heap: config.neo4jHeap, report, signal });
-    const database = connectDatabase({ ...server, database: config.neo4jDatabase });
+    const address = { ...server, database: config.neo4jDatabase };
+    const database = connectDatabase(address);
     return {
       database,
+      address,
       close: async () => {
         try {
           await database.close();
@@ -71,7 +76,8 @@ async function startOwn(config: Config, { purpose, report, signal }: OpenOptions
 }
 
 async function connectGiven(config: Config, given: NonNullable<Config['neo4j']>): Promise<OpenDatabase> {
-  const database = connectDatabase({ ...given, database: config.neo4jDatabase });
+  const address = { ...given, database: config.neo4jDatabase };
+  const database = connectDatabase(address);
   try {
     await database.read('RETURN 1', {}, deadlineIn(30_000));
   } catch (error) {
@@ -84,5 +90,5 @@ async function connectGiven(config: Config, given: NonNullable<Config['neo4j']>)
       },
     );
   }
-  return { database, close: () => database.close() };
+  return { database, address, close: () => database.close() };
 }
