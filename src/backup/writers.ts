@@ -33,7 +33,10 @@ export async function holdWriters(connections: ExactConnections, signal: AbortSi
   for (;;) {
     const session = connections.session();
     const transaction = session.beginTransaction();
-    const close = () => session.close().catch(() => undefined);
+    const close = () => {
+      signal.removeEventListener('abort', close);
+      return session.close().catch(() => undefined);
+    };
     const timer = setTimeout(() => void close(), end - performance.now());
     signal.addEventListener('abort', close, { once: true });
     try {

@@ -7,7 +7,7 @@ import { deadlineIn } from '../../src/deadline.ts';
 import { withCache } from '../../src/embedding/cache.ts';
 import { knownCalibrations } from '../../src/embedding/calibration.ts';
 import { createLocalEmbedder } from '../../src/embedding/local.ts';
-import { connectDatabase, type Database } from '../../src/graph/database.ts';
+import { connectDatabase, type Database, type DatabaseOptions } from '../../src/graph/database.ts';
 import { prepareModel } from '../../src/graph/local/runtime.ts';
 import { generateApiKey, hashApiKey, hintOf } from '../../src/modules/access/key.ts';
 import type { Scope } from '../../src/modules/access/principal.ts';
@@ -45,9 +45,14 @@ export interface KeyOptions {
 }
 
 export async function startService(
-  overrides: Omit<Partial<AppDependencies>, 'settings'> & { settings?: Partial<AppDependencies['settings']>; databaseUri?: string } = {},
+  overrides: Omit<Partial<AppDependencies>, 'settings'> & {
+    settings?: Partial<AppDependencies['settings']>;
+    databaseUri?: string;
+    /** A Neo4j of the test's own. */
+    neo4j?: DatabaseOptions;
+  } = {},
 ): Promise<TestService> {
-  const neo4j = inject('neo4j');
+  const neo4j = overrides.neo4j ?? inject('neo4j');
   const database = connectDatabase({ ...neo4j, uri: overrides.databaseUri ?? neo4j.uri });
   const embedder = withCache(await createLocalEmbedder({ ...(await modelFiles()), workers: 1 }));
   const app = await createApp({
