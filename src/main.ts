@@ -7,6 +7,7 @@ import { type Config, loadConfig } from './config.ts';
 import { withCache } from './embedding/cache.ts';
 import { knownCalibrations } from './embedding/calibration.ts';
 import { createLocalEmbedder, LOCAL_MODEL } from './embedding/local.ts';
+import { withDiskGuard } from './graph/disk-guard.ts';
 import { prepareModel } from './graph/local/runtime.ts';
 import { migrate } from './graph/migrations.ts';
 import { openDatabase } from './graph/open.ts';
@@ -55,7 +56,8 @@ async function serve(config: Config): Promise<void> {
     signal.throwIfAborted();
 
     const app = await createApp({
-      database: opened.database,
+      database: opened.disk ? withDiskGuard(opened.database, opened.disk) : opened.database,
+      disk: opened.disk,
       embedder,
       calibration: knownCalibrations[embedder.model]!,
       version: VERSION,

@@ -5,6 +5,7 @@ import type { Calibration } from './embedding/calibration.ts';
 import type { Embedder } from './embedding/embedder.ts';
 import { withServiceErrors } from './embedding/guarded.ts';
 import type { Database } from './graph/database.ts';
+import type { DiskWatch } from './graph/local/disk.ts';
 import { type Authenticator, createAuthenticator } from './modules/access/authenticator.ts';
 import { createAccessStore } from './modules/access/store.ts';
 import { createHealthService, type HealthService } from './modules/health/service.ts';
@@ -19,6 +20,8 @@ import { createRecallStore } from './modules/recall/store.ts';
 
 export interface ServiceDependencies {
   readonly database: Database;
+  /** Of the database, when the service can see it. */
+  readonly disk?: Pick<DiskWatch, 'shortage'> | null;
   readonly embedder: Embedder;
   readonly calibration: Calibration;
   readonly version: string;
@@ -42,6 +45,7 @@ export interface Services {
 /** Builds everything behind the adapters and starts the background work; `close` ends it. */
 export function createServices({
   database,
+  disk = null,
   embedder: rawEmbedder,
   calibration,
   version,
@@ -55,7 +59,7 @@ export function createServices({
   const counter = createRecallCounter((rows, deadline) => memoryStore.addRecalls(rows, deadline));
   const memoryDependencies = { store: memoryStore, writer, embedder, updates: createSerialQueue(), now, sessionTtl };
   const recallDependencies = { store: createRecallStore(database), embedder, calibration, counter, now };
-  const health = createHealthService({ database, embedder, version });
+  const health = createHealthService({ database, disk, embedder, version });
   const background = startBackground({ sweep: memoryStore, counter, now, logger });
 
   return {

@@ -380,7 +380,7 @@ async function fill(): Promise<void> {
 }
 
 function opened({ database, address }: OwnNeo4j) {
-  return { database, address, close: () => Promise.resolve() };
+  return { database, address, disk: null, close: () => Promise.resolve() };
 }
 
 async function backup(): Promise<string> {
