@@ -92,7 +92,7 @@ describe('a local Neo4j', () => {
   it('has logs of bounded size, and nothing but the JVM writes to its console', () => {
     const logs = join(dataDir, 'neo4j', 'logs');
     expect(readFileSync(join(logs, 'neo4j.log'), 'utf8')).toContain('Started.');
-    expect(readFileSync(join(logs, 'console.log'), 'utf8')).toBe('');
+    expect(readFileSync(join(logs, 'console.log'), 'utf8')).not.toContain('Started.');
     // Neo4j's own configuration would make these too.
     for (const name of ['query.log', 'http.log', 'security.log']) expect(existsSync(join(logs, name)), name).toBe(false);
     expect(statSync(join(logs, 'debug.log')).size).toBeGreaterThan(0);
