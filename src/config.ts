@@ -58,6 +58,11 @@ const Environment = z
       .string()
       .regex(/^\d+[mg]$/i, { error: 'must be a JVM memory size such as 512m or 2g' })
       .default('512m'),
+    MIN_FREE_DISK: z
+      .string()
+      .regex(/^\d{1,6}[mg]$/i, { error: 'must be a size such as 200m or 1g' })
+      .transform((text) => parseInt(text, 10) * (/g$/i.test(text) ? 1_000_000_000 : 1_000_000))
+      .default(200_000_000),
     BOOTSTRAP_API_KEY: z
       .string()
       .refine(isApiKey, {
@@ -127,6 +132,8 @@ export interface Config {
   readonly neo4j: { readonly uri: string; readonly username: string; readonly password: string } | undefined;
   readonly neo4jDatabase: string;
   readonly neo4jHeap: string;
+  /** Bytes below which nothing is stored by the service's own Neo4j. */
+  readonly minFreeDisk: number;
   readonly bootstrapApiKey: string | undefined;
   readonly sessionTtl: number;
   readonly requestTimeout: number;
@@ -162,6 +169,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     neo4j: values.NEO4J_URI ? { uri: values.NEO4J_URI, username: values.NEO4J_USERNAME, password: values.NEO4J_PASSWORD ?? '' } : undefined,
     neo4jDatabase: values.NEO4J_DATABASE,
     neo4jHeap: values.NEO4J_HEAP,
+    minFreeDisk: values.MIN_FREE_DISK,
     bootstrapApiKey: values.BOOTSTRAP_API_KEY,
     sessionTtl: values.SESSION_TTL,
     requestTimeout: values.REQUEST_TIMEOUT,

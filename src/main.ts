@@ -6,6 +6,7 @@ import { createApp } from './app.ts';
 import { type Config, loadConfig } from './config.ts';
 import { deadlineIn } from './deadline.ts';
 import { createEmbedder } from './embedding/provider.ts';
+import { withDiskGuard } from './graph/disk-guard.ts';
 import { migrate } from './graph/migrations.ts';
 import { openDatabase } from './graph/open.ts';
 import { apiKeyFile, bootstrapAccess } from './modules/access/bootstrap.ts';
@@ -60,7 +61,8 @@ async function serve(config: Config): Promise<void> {
     const calibration = await openVectorIndex(vectors, embedder, report);
 
     const app = await createApp({
-      database: opened.database,
+      database: opened.disk ? withDiskGuard(opened.database, opened.disk) : opened.database,
+      disk: opened.disk,
       embedder,
       calibration,
       version: VERSION,

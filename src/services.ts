@@ -5,6 +5,7 @@ import type { Calibration } from './embedding/calibration.ts';
 import type { Embedder } from './embedding/embedder.ts';
 import { withServiceErrors } from './embedding/guarded.ts';
 import type { Database } from './graph/database.ts';
+import type { DiskWatch } from './graph/local/disk.ts';
 import { type Authenticator, createAuthenticator } from './modules/access/authenticator.ts';
 import { createAccessStore } from './modules/access/store.ts';
 import { createHealthService, type HealthService } from './modules/health/service.ts';
@@ -21,6 +22,8 @@ import { createVectorStore } from './modules/vectors/store.ts';
 
 export interface ServiceDependencies {
   readonly database: Database;
+  /** Of the database, when the service can see it. */
+  readonly disk?: Pick<DiskWatch, 'shortage'> | null;
   readonly embedder: Embedder;
   readonly calibration: Calibration;
   readonly version: string;
@@ -45,6 +48,7 @@ export interface Services {
 /** Builds everything behind the adapters and starts the background work; `close` ends it. */
 export function createServices({
   database,
+  disk = null,
   embedder: rawEmbedder,
   calibration,
   version,
@@ -59,7 +63,7 @@ export function createServices({
   const counter = createRecallCounter((rows, deadline) => memoryStore.addRecalls(rows, deadline));
   const memoryDependencies = { store: memoryStore, writer, embedder, updates: createSerialQueue(), now, sessionTtl };
   const recallDependencies = { store: createRecallStore(database), embedder, calibration, counter, now };
-  const health = createHealthService({ database, embedder: rawEmbedder, version });
+  const health = createHealthService({ database, disk, embedder: rawEmbedder, version });
   const embeddingQueue = createEmbeddingQueue(createVectorStore(database), rawEmbedder);
   const background = startBackground({ sweep: memoryStore, counter, embeddingQueue, now, logger });
 

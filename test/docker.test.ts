@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -12,80 +12,83 @@ import { modelFiles, useService } from './testkit/service.ts';
 
 const service = useService();
 const run = promisify(execFile);
-const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
+const read = (name: string) => readFileSync(fileURLToPath(new URL(`../${name}`, import.meta.url)), 'utf8');
 const compose = parse(read('docker-compose.yml'));
-const dockerfile = read('Dockerfile');
+const { api, neo4j, redis } = compose.services;
 
-/** `${NAME:-default}` as Compose fills it in from an environment. */
-const filledIn = (value: string, environment: Record<string, string>) =>
-  value.replace(/\$\{(\w+)(?::[-?]([^}]*))?\}/g, (_, name: string, standard = '') => environment[name] ?? standard);
+/** What Compose makes of `${NAME:-default}` and `${NAME:?message}`. */
+function interpolate(text: string, environment: Record<string, string>): string {
+  return text.replace(/\$\{(\w+)(?::([-?])([^}]*))?\}/g, (_, name: string, operator: string | undefined, rest: string) => {
+    const value = environment[name];
+    if (value) return value;
+    if (operator === '?') throw new Error(`${name}: ${rest}`);
+    return rest ?? '';
+  });
+}
 
-// No Docker engine runs the images here; this is what can be known without one.
 describe('docker-compose.yml', () => {
-  it('runs the version of Neo4j that the service brings along', () => {
-    expect(compose.services.neo4j.image).toBe(`neo4j:${/<neo4j.version>(.*)</.exec(read('src/graph/local/pom.xml'))![1]}`);
+  it('runs the Neo4j that the service runs by itself', () => {
+    const [, version] = /<neo4j\.version>(.+)<\/neo4j\.version>/.exec(read('src/graph/local/pom.xml'))!;
+    expect(neo4j.image).toBe(`neo4j:${version}`);
   });
 
-  it('sets only what Neo4j knows, and what it says as Neo4j writes it', async () => {
-    const rows = await service.database.read('SHOW SETTINGS YIELD name RETURN collect(name) AS names', {}, deadlineIn(10_000));
-    const names = rows[0]!['names'] as string[];
-    for (const variable of Object.keys(compose.services.neo4j.environment).filter((name) => name !== 'NEO4J_AUTH')) {
-      const setting = variable.replace(/^NEO4J_/, '').replace(/_{1,2}/g, (underscores) => (underscores.length === 2 ? '_' : '.'));
-      expect(names, variable).toContain(setting);
-    }
-    expect(compose.services.neo4j.environment).toMatchObject({
-      NEO4J_AUTH: 'neo4j/${NEO4J_PASSWORD}',
-      NEO4J_db_query_default__language: 'CYPHER_25',
+  it('names settings that this Neo4j knows', async () => {
+    const settings = await service.database.read('SHOW SETTINGS YIELD name RETURN name', {}, deadlineIn(10_000));
+    const known = new Set(settings.map(({ name }) => name));
+    const named = Object.keys(neo4j.environment)
+      .filter((name) => name !== 'NEO4J_AUTH')
+      .map((name) => name.replace('NEO4J_', '').replaceAll('__', '\0').replaceAll('_', '.').replaceAll('\0', '_'));
+    expect(named.filter((name) => !known.has(name))).toEqual([]);
+    expect(named).toContain('db.query.default_language');
+  });
+
+  it('gives the service a configuration that it accepts, and refuses to run without a password', () => {
+    const environment = (given: Record<string, string>) =>
+      Object.fromEntries(Object.entries<string>(api.environment).map(([name, value]) => [name, interpolate(value, given)]));
+    expect(loadConfig(environment({ NEO4J_PASSWORD: 'a good password' }))).toMatchObject({
+      neo4j: { uri: 'bolt://neo4j:7687', username: 'neo4j', password: 'a good password' },
+      logLevel: 'info',
     });
+    expect(() => environment({})).toThrow(/NEO4J_PASSWORD: set it in \.env/);
+    expect(interpolate(neo4j.environment.NEO4J_AUTH, { NEO4J_PASSWORD: 'a good password' })).toBe('neo4j/a good password');
   });
 
-  it('gives the service a configuration that it takes, with nothing set but the password', () => {
-    const given = Object.entries<string>(compose.services.memory.environment);
-    const environment = Object.fromEntries(given.map(([name, value]) => [name, filledIn(value, { NEO4J_PASSWORD: 'a-password' })]));
-    expect(loadConfig(environment)).toMatchObject({ neo4j: { uri: 'bolt://neo4j:7687', password: 'a-password' }, embedding: { provider: 'local' } });
-  });
-
-  it('says what to do without the password', () => {
-    expect(compose.services.memory.environment.NEO4J_PASSWORD).toMatch(/^\$\{NEO4J_PASSWORD:\?.*\.env\}$/);
-  });
-
-  it('publishes nothing beyond this machine, and of the service alone', () => {
-    const published = Object.entries<any>(compose.services).flatMap(([name, { ports = [] }]) =>
-      ports.map((port: string) => `${name} ${filledIn(port, {})}`),
-    );
-    expect(published).toEqual(['memory 127.0.0.1:8080:8080']);
+  it('is reached from this machine alone, waits for what it needs, and has the time to stop', () => {
+    expect(interpolate(api.ports[0], {})).toBe('127.0.0.1:8080:8080');
+    expect([neo4j.ports, redis.ports]).toEqual([undefined, undefined]);
+    expect(api.depends_on).toEqual({ neo4j: { condition: 'service_healthy' }, redis: { condition: 'service_healthy' } });
+    for (const needed of [neo4j, redis]) expect(needed.healthcheck.test).toBeDefined();
+    expect([api.stop_grace_period, neo4j.stop_grace_period]).toEqual(['60s', '60s']);
+    const mounted = [...api.volumes, ...neo4j.volumes].map((volume: string) => volume.split(':')[0]);
+    expect(Object.keys(compose.volumes)).toEqual(mounted);
   });
 });
 
-describe('Dockerfile', () => {
-  it('puts the model where the service looks for it', async () => {
-    const { modelPath } = await modelFiles();
-    const folder = createHash('sha256').update(read('src/graph/local/pom.xml')).digest('hex').slice(0, 12);
-    expect(modelPath).toBe(join(runtimeDir, folder, 'model/e5-small-v2-q.onnx'));
-    expect(dockerfile).toContain('-Doutput=/runtime/$(sha256sum pom.xml | cut -c 1-12)');
-    const { stdout } = await run('sh', ['-c', 'echo $(sha256sum pom.xml | cut -c 1-12)'], { cwd: new URL('../src/graph/local', import.meta.url) });
-    expect(stdout.trim()).toBe(folder);
+describe('the Dockerfile', () => {
+  const dockerfile = read('Dockerfile');
+
+  it('copies only what the build context has', () => {
+    const allowed = read('.dockerignore').split('\n');
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources]) => sources!.split(' '));
+    expect(copied).toContain('src');
+    for (const source of copied) expect(allowed, source).toContain(`!${source.split('/')[0]}`);
+    expect(readdirSync(fileURLToPath(new URL('..', import.meta.url)))).toEqual(expect.arrayContaining(copied.map((source) => source.split('/')[0])));
   });
 
-  it('copies everything that its service reads, and nothing of the data', () => {
-    const kept = read('.dockerignore')
-      .split('\n')
-      .filter((line) => line.startsWith('!'))
-      .map((line) => line.slice(1));
-    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, sources]) => sources!.split(' '));
-    for (const source of copied) {
-      expect(existsSync(new URL(`../${source}`, import.meta.url)), source).toBe(true);
-      expect(
-        kept.some((name) => source === name || source.startsWith(`${name}/`)),
-        source,
-      ).toBe(true);
-    }
+  it('runs as a user without rights, and gets its signals itself', () => {
     expect(dockerfile).toMatch(/^USER node$/m);
+    expect(dockerfile).toMatch(/^CMD \["node", "src\/start\.mjs"\]$/m);
+  });
+
+  it('puts the model where the service looks for it', async () => {
+    const { modelPath } = await modelFiles();
+    const expression = /-Doutput=\/runtime\/(\$\([^)]*\))/.exec(dockerfile)![1]!;
+    const { stdout } = await run('sh', ['-c', `echo ${expression}`], { cwd: fileURLToPath(new URL('../src/graph/local', import.meta.url)) });
+    expect(modelPath).toBe(join(runtimeDir, stdout.trim(), 'model/e5-small-v2-q.onnx'));
   });
 
   it('has a health check that tells a ready service from one that is not', async () => {
-    const [, command] = /HEALTHCHECK[^[]*CMD (\[.*\])$/m.exec(dockerfile)!;
-    const [node, ...args] = JSON.parse(command!) as string[];
+    const [node, ...args] = JSON.parse(/HEALTHCHECK[^[]*CMD (\[.*\])$/m.exec(dockerfile)![1]!) as string[];
     const check = (port: number) => run(node!, args, { env: { ...process.env, PORT: String(port) } });
     await expect(check(service.port)).resolves.toBeDefined();
     await expect(check(9)).rejects.toMatchObject({ code: 1 });

@@ -7,7 +7,7 @@ import { createLocalEmbedder } from '../src/embedding/local.ts';
 import { createOpenAiEmbedder } from '../src/embedding/openai.ts';
 import { createVectorStore } from '../src/modules/vectors/store.ts';
 import { type EmbeddingServer, startEmbeddingServer } from './testkit/embedding-server.ts';
-import { type Neo4j, startNeo4j } from './testkit/neo4j.ts';
+import { type Neo4j, setUpSchema, startNeo4j } from './testkit/neo4j.ts';
 import { modelFiles, startService, type TestService } from './testkit/service.ts';
 
 // A Neo4j of its own, because every service embeds what waits in its database.
@@ -29,7 +29,7 @@ const connect = () =>
       report: () => undefined,
     }),
   );
-const start = () => startService({ neo4j, embedder: connect(), calibration: knownCalibrations['e5-small-v2-q']! });
+const start = () => startService({ neo4j: neo4j.address, embedder: connect(), calibration: knownCalibrations['e5-small-v2-q']! });
 const unembedded = async () => (await service.database.read('MATCH (m:Unembedded) RETURN count(m) AS count', {}, deadlineIn(5_000)))[0]!['count'];
 const allEmbedded = () => expect.poll(unembedded, { timeout: 30_000 }).toBe(0);
 
@@ -37,6 +37,7 @@ beforeAll(async () => {
   local = await createLocalEmbedder({ ...(await modelFiles()), workers: 1 });
   provider = await startEmbeddingServer({ dimensions: 384, embed: (text) => local.embedQuery(text, {}) });
   neo4j = await startNeo4j();
+  await setUpSchema(neo4j);
   service = await start();
 });
 afterEach(async () => {

@@ -158,12 +158,12 @@ describe('queries', () => {
 
   it('say how the service is', async () => {
     const key = await service.newKey(agent, { scopes: [] });
-    const { health } = await data(key, '{ health { status version uptimeSeconds checks { database embedding cache } } }');
+    const { health } = await data(key, '{ health { status version uptimeSeconds checks { database embedding cache disk } } }');
     expect(health).toEqual({
       status: 'OK',
       version: '0.0.0-test',
       uptimeSeconds: expect.any(Number),
-      checks: { database: 'OK', embedding: 'OK', cache: 'OFF' },
+      checks: { database: 'OK', embedding: 'OK', cache: 'OFF', disk: 'OFF' },
     });
   });
 

@@ -1,5 +1,17 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -75,6 +87,15 @@ describe('a local Neo4j', () => {
     } finally {
       other.close();
     }
+  });
+
+  it('has logs of bounded size, and nothing but the JVM writes to its console', () => {
+    const logs = join(dataDir, 'neo4j', 'logs');
+    expect(readFileSync(join(logs, 'neo4j.log'), 'utf8')).toContain('Started.');
+    expect(readFileSync(join(logs, 'console.log'), 'utf8')).not.toContain('Started.');
+    // Neo4j's own configuration would make these too.
+    for (const name of ['query.log', 'http.log', 'security.log']) expect(existsSync(join(logs, name)), name).toBe(false);
+    expect(statSync(join(logs, 'debug.log')).size).toBeGreaterThan(0);
   });
 
   it('says how its log ends when it cannot start', async () => {

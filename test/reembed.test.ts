@@ -9,12 +9,11 @@ import { knownCalibrations } from '../src/embedding/calibration.ts';
 import type { Embedder } from '../src/embedding/embedder.ts';
 import { createLocalEmbedder } from '../src/embedding/local.ts';
 import { createOpenAiEmbedder } from '../src/embedding/openai.ts';
-import { connectDatabase, type Database } from '../src/graph/database.ts';
 import { openVectorIndex } from '../src/modules/vectors/opening.ts';
 import { createVectorStore, type VectorStore } from '../src/modules/vectors/store.ts';
 import type { Client } from './testkit/client.ts';
 import { type EmbeddingServer, startEmbeddingServer } from './testkit/embedding-server.ts';
-import { type Neo4j, startNeo4j } from './testkit/neo4j.ts';
+import { type Neo4j, setUpSchema, startNeo4j } from './testkit/neo4j.ts';
 import { runtimeDir } from './testkit/runtime-dir.ts';
 import { modelFiles, startService } from './testkit/service.ts';
 
@@ -24,7 +23,6 @@ const MEMORIES = 300;
 let neo4j: Neo4j;
 let local: Embedder;
 let provider: EmbeddingServer;
-let database: Database;
 let vectors: VectorStore;
 let dataDir: string;
 let owner: Client;
@@ -33,18 +31,17 @@ beforeAll(async () => {
   local = await createLocalEmbedder({ ...(await modelFiles()), workers: 1 });
   provider = await startEmbeddingServer({ dimensions: 512, embed: (text) => local.embedQuery(text, {}) });
   neo4j = await startNeo4j();
-  database = connectDatabase(neo4j);
-  vectors = createVectorStore(database);
+  await setUpSchema(neo4j);
+  vectors = createVectorStore(neo4j.database);
   dataDir = mkdtempSync(join(tmpdir(), 'memory-reembed-'));
   await openVectorIndex(vectors, local, () => undefined);
-  const service = await startService({ neo4j });
+  const service = await startService({ neo4j: neo4j.address });
   owner = await service.newAccount();
   await Promise.all(Array.from({ length: MEMORIES - 1 }, (_, at) => owner.store(`Crate number ${at} holds ${at % 7} lamps`)));
   await owner.store({ content: 'Maya plays the violoncello in an orchestra', user_id: 'maya', tags: ['music'] });
   await service.close();
 });
 afterAll(async () => {
-  await database.close();
   await provider.close();
   await local.close();
   await neo4j.close();
@@ -60,8 +57,8 @@ function run(args: string[], environment: Record<string, string> = {}) {
       DATA_DIR: dataDir,
       RUNTIME_DIR: runtimeDir,
       LOG_LEVEL: 'silent',
-      NEO4J_URI: neo4j.uri,
-      NEO4J_PASSWORD: neo4j.password,
+      NEO4J_URI: neo4j.address.uri,
+      NEO4J_PASSWORD: neo4j.address.password,
       EMBEDDING_PROVIDER: 'openai',
       EMBEDDING_MODEL: 'model-512',
       OPENAI_API_KEY: 'sk-test',
@@ -142,7 +139,7 @@ describe('another embedding model', () => {
       report: () => undefined,
     });
     const calibration = await openVectorIndex(vectors, embedder, () => undefined);
-    const service = await startService({ neo4j, embedder, calibration });
+    const service = await startService({ neo4j: neo4j.address, embedder, calibration });
     try {
       const client = await service.newKey(owner, {});
       const reply = await client.get('/memory/search', { q: 'which string instrument does she play', user_id: 'maya', tags: 'music', explain: true });

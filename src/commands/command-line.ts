@@ -1,7 +1,7 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { loadConfig } from '../config.ts';
 import { migrate } from '../graph/migrations.ts';
-import { joinDatabase } from '../graph/open.ts';
+import { joinDatabase, type OpenDatabase, type OpenOptions } from '../graph/open.ts';
 import { type AccessStore, createAccessStore } from '../modules/access/store.ts';
 
 /** The command was called wrongly; the message says how it is called. */
@@ -34,21 +34,27 @@ export async function runCommand(work: () => Promise<void>): Promise<void> {
   process.exit();
 }
 
-/** Aborts when the command is told to stop. */
-export function interruption(): AbortSignal {
-  const interrupted = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupted.abort(new Error(`stopped by ${signal}`)));
-  return interrupted.signal;
+/** The access store of the configured database; closed again when `work` has settled. */
+export function withAccessStore(purpose: string, work: (store: AccessStore) => Promise<void>): Promise<void> {
+  return withDatabase(joinDatabase, purpose, async ({ database }, { report }) => {
+    await migrate(database, report);
+    await work(createAccessStore(database));
+  });
 }
 
-/** The access store of the configured database; closed again when `work` has settled. */
-export async function withAccessStore(purpose: string, work: (store: AccessStore) => Promise<void>): Promise<void> {
+/** The configured database as `open` opens it; closed again when `work` has settled. */
+export async function withDatabase(
+  open: typeof joinDatabase,
+  purpose: string,
+  work: (opened: OpenDatabase, options: OpenOptions) => Promise<void>,
+): Promise<void> {
+  const interrupted = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupted.abort(new Error(`stopped by ${signal}`)));
   // Standard output carries the result alone, so that it can be piped.
-  const report = (line: string) => console.error(line);
-  const opened = await joinDatabase(loadConfig(), { purpose, report, signal: interruption() });
+  const options = { purpose, report: (line: string) => console.error(line), signal: interrupted.signal };
+  const opened = await open(loadConfig(), options);
   try {
-    await migrate(opened.database, report);
-    await work(createAccessStore(opened.database));
+    await work(opened, options);
   } finally {
     await opened.close();
   }

@@ -5,7 +5,7 @@ import { migrate } from '../graph/migrations.ts';
 import { openDatabase } from '../graph/open.ts';
 import { reembed } from '../modules/vectors/reembedding.ts';
 import { createVectorStore } from '../modules/vectors/store.ts';
-import { interruption, readArguments, runCommand, UsageError } from './command-line.ts';
+import { readArguments, runCommand, UsageError, withDatabase } from './command-line.ts';
 
 const USAGE = `Usage: npm run reembed
 
@@ -14,15 +14,11 @@ Stop the service first. Broken off, the command goes on where it was; until it i
 
 await runCommand(async () => {
   if (readArguments({}, USAGE).action !== undefined) throw new UsageError(USAGE);
-  const config = loadConfig();
-  const signal = interruption();
-  const report = (line: string) => console.log(line);
-  const opened = await openDatabase(config, { purpose: 'npm run reembed', report, signal });
-  try {
-    await migrate(opened.database, report);
-    const store = createVectorStore(opened.database);
+  await withDatabase(openDatabase, 'npm run reembed', async ({ database }, { report, signal }) => {
+    await migrate(database, report);
+    const store = createVectorStore(database);
     const record = await store.readRecord(deadlineIn(30_000));
-    const embedder = await createEmbedder(config, { known: () => Promise.resolve(record?.next ?? record?.current ?? null), report, signal });
+    const embedder = await createEmbedder(loadConfig(), { known: () => Promise.resolve(record?.next ?? record?.current ?? null), report, signal });
     try {
       const count = await reembed({ store, embedder, report, signal });
       if (count === null) report(`Nothing to do: the memories are embedded with ${embedder.model} (${embedder.dimensions} dimensions)`);
@@ -30,7 +26,5 @@ await runCommand(async () => {
     } finally {
       await embedder.close();
     }
-  } finally {
-    await opened.close();
-  }
+  });
 });

@@ -58,6 +58,8 @@ export type HealthChecks = {
   cache: CheckState;
   /** Neo4j. */
   database: CheckState;
+  /** The disk of the Neo4j that the service runs; down while it is full and nothing is stored. */
+  disk: CheckState;
   /** The embedding model. */
   embedding: CheckState;
 };
@@ -541,6 +543,7 @@ export type HealthResolvers<ContextType = Context, ParentType extends ResolversP
 export type HealthChecksResolvers<ContextType = Context, ParentType extends ResolversParentTypes['HealthChecks'] = ResolversParentTypes['HealthChecks']> = {
   cache?: Resolver<ResolversTypes['CheckState'], ParentType, ContextType>;
   database?: Resolver<ResolversTypes['CheckState'], ParentType, ContextType>;
+  disk?: Resolver<ResolversTypes['CheckState'], ParentType, ContextType>;
   embedding?: Resolver<ResolversTypes['CheckState'], ParentType, ContextType>;
 };
 

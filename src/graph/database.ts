@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import neo4j, { type Driver, isRetryableError, Neo4jError, type Record as DriverRecord, type Session, type SessionMode } from 'neo4j-driver';
-import { type Deadline, deadlinePassed, raceDeadline } from '../deadline.ts';
+import { type Deadline, deadlineIn, deadlinePassed, raceDeadline } from '../deadline.ts';
 import { ServiceError, unavailable } from '../errors.ts';
 
 export type Parameters = Readonly<Record<string, unknown>>;
@@ -41,6 +41,17 @@ const FIRST_PAUSE = 10;
 const LONGEST_PAUSE = 500;
 /** Milliseconds for which a server that can't be reached is tried again. */
 const UNREACHABLE_FOR = 2_000;
+
+/**
+ * What a server says that has found its disk full: it takes no writes, or nothing at all, until it is started anew. What it failed to commit may be
+ * there then.
+ */
+const BROKEN = [
+  'Neo.ClientError.General.ForbiddenOnReadOnlyDatabase',
+  'Neo.ClientError.General.WriteOnReadOnlyAccessDatabase',
+  'Neo.DatabaseError.Transaction.TransactionStartFailed',
+  'Neo.DatabaseError.Transaction.TransactionCommitFailed',
+];
 
 /** Opens a pool of connections; nothing is sent until the first call. */
 export function connectDatabase(options: DatabaseOptions): Database {
@@ -188,6 +199,18 @@ function isUnreachable(error: unknown): boolean {
   return error instanceof Neo4jError && error.code === 'ServiceUnavailable';
 }
 
+/** Whether the server answers and yet must be started anew before it takes writes again. */
+export async function isBroken(database: Pick<Database, 'read'>): Promise<boolean> {
+  try {
+    await database.read('MATCH (n) RETURN n LIMIT 0', {}, deadlineIn(2_000));
+    const rows = await database.read('SHOW DATABASES YIELD statusMessage', {}, deadlineIn(2_000));
+    return rows.some(({ statusMessage }) => String(statusMessage).includes('read only mode'));
+  } catch (error) {
+    const { cause } = error as Error;
+    return cause instanceof Neo4jError && BROKEN.includes(cause.code);
+  }
+}
+
 function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Neo4jError)) return false;
   return (
@@ -195,6 +218,7 @@ function isDatabaseAway(error: unknown): boolean {
     error.code === 'N/A' ||
     error.code.startsWith('Neo.TransientError') ||
     error.code.startsWith('Neo.ClientError.Transaction.TransactionTimedOut') ||
-    error.code.startsWith('Neo.ClientError.Security')
+    error.code.startsWith('Neo.ClientError.Security') ||
+    BROKEN.includes(error.code)
   );
 }

@@ -1,5 +1,6 @@
 import { deadlineIn } from '../deadline.ts';
 import type { Database } from './database.ts';
+import { isHalfRestored } from './unfinished-restore.ts';
 
 interface Migration {
   /** The version of the database after it. Never renumbered, never edited once released. */
@@ -61,7 +62,12 @@ export class IncompatibleDatabaseError extends Error {
  */
 export async function migrate(database: Database, report: (line: string) => void): Promise<void> {
   await checkServer(database);
-  const current = await readVersion(database);
+  if (await isHalfRestored(database))
+    throw new IncompatibleDatabaseError(
+      'A backup was being restored into this database, and that was broken off: what is in it is not whole. ' +
+        'Run the restore again (npm run restore -- FILE), which begins anew.',
+    );
+  const current = await readSchemaVersion(database);
   if (current > SCHEMA_VERSION)
     throw new IncompatibleDatabaseError(
       `This database has schema version ${current}, written by a newer memory service; this one knows versions up to ${SCHEMA_VERSION}. ` +
@@ -96,7 +102,8 @@ async function checkServer(database: Database): Promise<void> {
     );
 }
 
-async function readVersion(database: Database): Promise<number> {
+/** 0 for a database that no service has used yet. */
+export async function readSchemaVersion(database: Database): Promise<number> {
   const [row] = await database.read("OPTIONAL MATCH (s:Schema {id: 'schema'}) RETURN coalesce(s.version, 0) AS version", {}, deadlineIn(30_000));
   return Number(row?.['version'] ?? 0);
 }

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { deadlineIn } from '../deadline.ts';
-import { connectDatabase, type Database } from './database.ts';
+import { connectDatabase, type Database, type DatabaseOptions, isBroken } from './database.ts';
 import { DataFolderInUseError, lockDataFolder } from './local/data-folder.ts';
+import { type DiskWatch, watchDisk } from './local/disk.ts';
 import { prepareRuntime } from './local/runtime.ts';
 import { findLocalServer, startLocalServer } from './local/server.ts';
+import { supervise } from './local/supervisor.ts';
 
 export interface OpenOptions {
   /** Who holds the data folder, for the message that a second one gets. */
@@ -16,6 +18,10 @@ export interface OpenOptions {
 /** A database that answers, and what has to be closed with it. */
 export interface OpenDatabase {
   readonly database: Database;
+  /** Of the service's own Neo4j. */
+  readonly disk: DiskWatch | null;
+  /** For what needs connections of its own. */
+  readonly address: DatabaseOptions;
   /** Closes the connections, and stops Neo4j when it was started for this. */
   close(): Promise<void>;
 }
@@ -32,8 +38,9 @@ export async function joinDatabase(config: Config, options: OpenOptions): Promis
     options.signal.throwIfAborted();
     const running = await findLocalServer(config.dataDir);
     if (running) {
-      const database = connectDatabase({ ...running, database: config.neo4jDatabase });
-      return { database, close: () => database.close() };
+      const address = { ...running, database: config.neo4jDatabase };
+      const database = connectDatabase(address);
+      return { database, address, disk: null, close: () => database.close() };
     }
     try {
       return await startOwn(config, options);
@@ -50,16 +57,23 @@ async function startOwn(config: Config, { purpose, report, signal }: OpenOptions
   const folder = await lockDataFolder(config.dataDir, purpose);
   try {
     const runtime = await prepareRuntime({ runtimeDir: config.runtimeDir, report, signal });
-    const server = await startLocalServer({ dataDir: config.dataDir, runtime, heap: config.neo4jHeap, report, signal });
-    const database = connectDatabase({ ...server, database: config.neo4jDatabase });
+    const start = (signal: AbortSignal) => startLocalServer({ dataDir: config.dataDir, runtime, heap: config.neo4jHeap, report, signal });
+    const server = await start(signal);
+    const address = { ...server, database: config.neo4jDatabase };
+    const database = connectDatabase(address);
+    const disk = watchDisk(config.dataDir, config.minFreeDisk, report);
+    const supervised = supervise(server, { isBroken: () => isBroken(database), hasSpace: () => disk.shortage() === null, start, report });
     return {
       database,
+      address,
+      disk,
       close: async () => {
+        disk.stop();
         try {
           await database.close();
         } finally {
           report('Stopping Neo4j …');
-          await server.stop();
+          await supervised.stop();
           folder.release();
         }
       },
@@ -71,7 +85,8 @@ async function startOwn(config: Config, { purpose, report, signal }: OpenOptions
 }
 
 async function connectGiven(config: Config, given: NonNullable<Config['neo4j']>): Promise<OpenDatabase> {
-  const database = connectDatabase({ ...given, database: config.neo4jDatabase });
+  const address = { ...given, database: config.neo4jDatabase };
+  const database = connectDatabase(address);
   try {
     await database.read('RETURN 1', {}, deadlineIn(30_000));
   } catch (error) {
@@ -84,5 +99,5 @@ async function connectGiven(config: Config, given: NonNullable<Config['neo4j']>)
       },
     );
   }
-  return { database, close: () => database.close() };
+  return { database, address, disk: null, close: () => database.close() };
 }

@@ -70,7 +70,7 @@ export const health = z.object({
   status: z.enum(['ok', 'degraded']),
   version: z.string(),
   uptime_seconds: z.int(),
-  checks: z.object({ database: check, embedding: check, cache: check }),
+  checks: z.object({ database: check, embedding: check, cache: check, disk: check }),
 });
 
 export const error = z

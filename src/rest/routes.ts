@@ -226,7 +226,12 @@ export const routes: readonly Route[] = [
         status: status.toLowerCase(),
         version,
         uptime_seconds: uptimeSeconds,
-        checks: { database: checks.database.toLowerCase(), embedding: checks.embedding.toLowerCase(), cache: checks.cache.toLowerCase() },
+        checks: {
+          database: checks.database.toLowerCase(),
+          embedding: checks.embedding.toLowerCase(),
+          cache: checks.cache.toLowerCase(),
+          disk: checks.disk.toLowerCase(),
+        },
       },
     }),
     response: responses.health,

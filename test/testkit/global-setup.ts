@@ -1,15 +1,18 @@
 import type { TestProject } from 'vitest/node';
-import { type Neo4j, startNeo4j } from './neo4j.ts';
+import type { DatabaseOptions } from '../../src/graph/database.ts';
+import { setUpSchema, startNeo4j } from './neo4j.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    neo4j: Omit<Neo4j, 'close'>;
+    neo4j: DatabaseOptions;
   }
 }
 
 /** One real Neo4j for all tests that need none of their own. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
-  const { close, ...neo4j } = await startNeo4j((line) => console.log(line));
-  project.provide('neo4j', neo4j);
-  return close;
+  const report = (line: string) => console.log(line);
+  const neo4j = await startNeo4j({ heap: '1g', report });
+  await setUpSchema(neo4j, report);
+  project.provide('neo4j', neo4j.address);
+  return () => neo4j.close();
 }

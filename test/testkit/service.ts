@@ -7,13 +7,12 @@ import { deadlineIn } from '../../src/deadline.ts';
 import { withCache } from '../../src/embedding/cache.ts';
 import { knownCalibrations } from '../../src/embedding/calibration.ts';
 import { createLocalEmbedder } from '../../src/embedding/local.ts';
-import { connectDatabase, type Database } from '../../src/graph/database.ts';
+import { connectDatabase, type Database, type DatabaseOptions } from '../../src/graph/database.ts';
 import { prepareModel } from '../../src/graph/local/runtime.ts';
 import { generateApiKey, hashApiKey, hintOf } from '../../src/modules/access/key.ts';
 import type { Scope } from '../../src/modules/access/principal.ts';
 import { type AccessStore, createAccessStore } from '../../src/modules/access/store.ts';
 import { Client } from './client.ts';
-import type { Neo4j } from './neo4j.ts';
 import { runtimeDir } from './runtime-dir.ts';
 
 export const DEFAULT_SETTINGS: AppDependencies['settings'] = {
@@ -49,7 +48,8 @@ export async function startService(
   overrides: Omit<Partial<AppDependencies>, 'settings'> & {
     settings?: Partial<AppDependencies['settings']>;
     databaseUri?: string;
-    neo4j?: Omit<Neo4j, 'close'>;
+    /** A Neo4j of the test's own. */
+    neo4j?: DatabaseOptions;
   } = {},
 ): Promise<TestService> {
   const neo4j = overrides.neo4j ?? inject('neo4j');

@@ -2,6 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, realpathSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
+import { LOG_CONFIGURATIONS } from './logging.ts';
 import { isAlive, type ProcessRun } from './process.ts';
 
 /** The Neo4j home folder of one data folder: DATA_DIR/neo4j. */
@@ -10,6 +11,7 @@ export type Home = {
   data: string;
   archive: string;
   consoleLog: string;
+  userLog: string;
   password: string;
 };
 
@@ -110,7 +112,8 @@ export function writeConfiguration({ folder }: Home, port: number, pageCache: st
     // Counts for a database that is made from now on.
     'db.query.default_language': 'CYPHER_25',
     'server.memory.pagecache.size': pageCache,
-    'db.tx_log.rotation.size': '64m',
+    // The space of a whole file is taken when it is begun, for each of the two databases.
+    'db.tx_log.rotation.size': '16m',
     'db.tx_log.rotation.retention_policy': '2 files',
     // The service has finished its own requests before it stops Neo4j.
     'db.shutdown_transaction_end_timeout': '3s',
@@ -119,6 +122,7 @@ export function writeConfiguration({ folder }: Home, port: number, pageCache: st
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`);
   writeDurably(join(folder, 'neo4j.conf'), lines.join(''));
+  for (const [name, text] of Object.entries(LOG_CONFIGURATIONS)) writeDurably(join(folder, name), text);
 }
 
 /** The whole file or none of it, also after a power failure. Readable by its owner only. */
@@ -135,5 +139,12 @@ export function writeDurably(path: string, text: string): void {
 }
 
 function paths(folder: string): Omit<Home, 'password'> {
-  return { folder, data: join(folder, 'data'), archive: join(folder, 'classes.jsa'), consoleLog: join(folder, 'logs', 'console.log') };
+  const logs = join(folder, 'logs');
+  return {
+    folder,
+    data: join(folder, 'data'),
+    archive: join(folder, 'classes.jsa'),
+    consoleLog: join(logs, 'console.log'),
+    userLog: join(logs, 'neo4j.log'),
+  };
 }

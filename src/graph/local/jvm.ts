@@ -59,7 +59,7 @@ export async function endAbandonedSetUp(home: Home): Promise<void> {
 }
 
 export function lastLines(file: string): string {
-  const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : [];
   return lines.slice(-15).join('\n');
 }
 

@@ -130,7 +130,9 @@ function startFailed(home: Home, outcome: Exclude<Outcome, 'ready'>): LocalServe
     timeout: `Neo4j did not answer within ${secondsToStart} seconds`,
     ended: 'Neo4j ended while starting',
   };
-  return new LocalServerError(`${reasons[outcome]}. The end of its log (${home.consoleLog}):\n${lastLines(home.consoleLog)}`);
+  return new LocalServerError(
+    `${reasons[outcome]}. The end of its logs (${home.userLog}, ${home.consoleLog}):\n${lastLines(home.userLog)}\n${lastLines(home.consoleLog)}`,
+  );
 }
 
 /** Also returns, with 'timeout', when the signal is aborted. */

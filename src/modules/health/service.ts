@@ -1,12 +1,13 @@
 import { deadlineIn } from '../../deadline.ts';
 import type { Embedder } from '../../embedding/embedder.ts';
 import type { Database } from '../../graph/database.ts';
+import type { DiskWatch } from '../../graph/local/disk.ts';
 
 export interface Health {
   readonly status: 'OK' | 'DEGRADED';
   readonly version: string;
   readonly uptimeSeconds: number;
-  readonly checks: { readonly database: CheckState; readonly embedding: CheckState; readonly cache: CheckState };
+  readonly checks: { readonly database: CheckState; readonly embedding: CheckState; readonly cache: CheckState; readonly disk: CheckState };
 }
 type CheckState = 'OK' | 'DOWN' | 'OFF';
 
@@ -14,11 +15,18 @@ export interface HealthService {
   check(): Promise<Health>;
 }
 
+interface HealthDependencies {
+  readonly database: Database;
+  readonly disk: Pick<DiskWatch, 'shortage'> | null;
+  readonly embedder: Embedder;
+  readonly version: string;
+}
+
 /** Milliseconds for which a look at the database counts. */
 const SHARED_FOR = 500;
 
 /** The state of the service, at most half a second old; an answer takes two seconds at most. */
-export function createHealthService({ database, embedder, version }: { database: Database; embedder: Embedder; version: string }): HealthService {
+export function createHealthService({ database, disk, embedder, version }: HealthDependencies): HealthService {
   const startedAt = performance.now();
   let asked: { readonly at: number; readonly answers: Promise<boolean> } | undefined;
 
@@ -37,9 +45,14 @@ export function createHealthService({ database, embedder, version }: { database:
   return {
     async check() {
       const answers = await databaseAnswers();
-      const checks = { database: answers ? 'OK' : 'DOWN', embedding: embedder.status() === 'ok' ? 'OK' : 'DOWN', cache: 'OFF' } as const;
+      const checks = {
+        database: answers ? 'OK' : 'DOWN',
+        embedding: embedder.status() === 'ok' ? 'OK' : 'DOWN',
+        cache: 'OFF',
+        disk: disk === null ? 'OFF' : disk.shortage() === null ? 'OK' : 'DOWN',
+      } as const;
       return {
-        status: checks.database === 'OK' && checks.embedding === 'OK' ? 'OK' : 'DEGRADED',
+        status: Object.values(checks).includes('DOWN') ? 'DEGRADED' : 'OK',
         version,
         uptimeSeconds: Math.floor((performance.now() - startedAt) / 1000),
         checks,

@@ -5,6 +5,8 @@ import { deadlineIn } from '../../deadline.ts';
 import { IncompatibleDatabaseError } from '../../graph/migrations.ts';
 import type { VectorIndexRecord, VectorStore } from './store.ts';
 
+const REPORT_EVERY = 5_000;
+
 /**
  * Makes sure that the index holds vectors of this model; in a new database makes it. Returns how the model's cosines read.
  * Throws an IncompatibleDatabaseError that says what to do for an index of another model.
@@ -19,9 +21,20 @@ export async function openVectorIndex(store: VectorStore, embedder: Embedder, re
     record = (await store.readRecord(deadlineIn(30_000)))!;
   }
   requireModel(record, embedder);
-  await store.createIndex(record.current.dimensions);
-  await store.awaitIndex();
+  await buildIndex(store, record.current.dimensions, report);
   return record.current.calibration;
+}
+
+/** Makes the index, unless there is one, and settles when it holds every vector; says how far it is when that takes long. */
+export async function buildIndex(store: VectorStore, dimensions: number, report: (line: string) => void): Promise<void> {
+  await store.createIndex(dimensions);
+  const progress = setInterval(() => {
+    store.indexedPercent(deadlineIn(REPORT_EVERY)).then(
+      (percent) => report(`Building the vector index: ${Math.floor(percent)} % …`),
+      () => undefined,
+    );
+  }, REPORT_EVERY);
+  await store.awaitIndex().finally(() => clearInterval(progress));
 }
 
 /** The shipped calibration of a model, or one that is measured on the probes. */

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { deadlineIn } from '../../deadline.ts';
 import type { Embedder } from '../../embedding/embedder.ts';
 import { embedAll } from './embedding-queue.ts';
-import { calibrationOf } from './opening.ts';
+import { buildIndex, calibrationOf } from './opening.ts';
 import type { Place, Unembedded, VectorStore } from './store.ts';
 
 export interface ReembeddingOptions {
@@ -39,8 +39,7 @@ export async function reembed({ store, embedder, report, signal }: ReembeddingOp
   await store.dropIndex();
   const count = await embedAllMemories({ store, embedder, report, signal });
   report('Building the vector index …');
-  await store.createIndex(dimensions);
-  await store.awaitIndex();
+  await buildIndex(store, dimensions, report);
   await store.adoptNext(deadlineIn(STATEMENT_MILLISECONDS));
   return count;
 }
