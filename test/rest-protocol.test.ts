@@ -618,7 +618,7 @@ describe('GET /health', () => {
       status: 'ok',
       version: '0.0.0-test',
       uptime_seconds: expect.any(Number),
-      checks: { database: 'ok', embedding: 'ok', cache: 'off', disk: 'off' },
+      checks: { database: 'ok', embedding: 'ok', cache: 'off' },
     });
     expect(Number.isInteger(reply.body.uptime_seconds), reply.story).toBe(true);
   });

@@ -35,10 +35,16 @@ export function startBackground({ sweep, counter, embeddingQueue, now, logger }:
 
   function every(milliseconds: number, title: string, work: () => Promise<void>) {
     let running: Promise<void> | undefined;
+    let failing = false;
     const attempt = () => {
       // A tick that finds the one before still running leaves it to that.
       running ??= work()
-        .catch((error: unknown) => logger.warn({ err: error }, `${title} failed; it is tried again later`))
+        .then(() => void (failing = false))
+        .catch((error: unknown) => {
+          // Said once, and not with every tick until it works again.
+          if (!failing) logger.warn({ err: error }, `${title} failed; it is tried again`);
+          failing = true;
+        })
         .finally(() => (running = undefined));
     };
     const timer = setInterval(attempt, milliseconds);

@@ -70,7 +70,12 @@ export const health = z.object({
   status: z.enum(['ok', 'degraded']),
   version: z.string(),
   uptime_seconds: z.int(),
-  checks: z.object({ database: check, embedding: check, cache: check, disk: check }),
+  checks: z.object({
+    database: check,
+    embedding: check,
+    cache: check,
+    disk: z.literal('down').optional().describe('While the disk of the database is full and nothing is stored.'),
+  }),
 });
 
 export const error = z

@@ -230,7 +230,7 @@ export const routes: readonly Route[] = [
           database: checks.database.toLowerCase(),
           embedding: checks.embedding.toLowerCase(),
           cache: checks.cache.toLowerCase(),
-          disk: checks.disk.toLowerCase(),
+          ...(checks.disk === 'DOWN' ? { disk: 'down' } : {}),
         },
       },
     }),
