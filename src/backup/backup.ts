@@ -137,7 +137,10 @@ async function* readValues(connections: ExactConnections, key: string): AsyncGen
   const session = connections.session();
   const property = `n.${quoteName(key)}`;
   try {
-    for await (const row of session.run(`CYPHER 25 MATCH (n) WHERE ${property} IS NOT NULL RETURN elementId(n) AS id, ${property} AS value`))
+    // Packed, a vector is read in half the time of a list; four bytes a number are what its index keeps of it.
+    const isVector = `${property} IS :: LIST<FLOAT NOT NULL> AND size(${property}) <= 4096`;
+    const value = `CASE WHEN ${isVector} THEN vector(${property}, size(${property}), FLOAT32) ELSE ${property} END`;
+    for await (const row of session.run(`CYPHER 25 MATCH (n) WHERE ${property} IS NOT NULL RETURN elementId(n) AS id, ${value} AS value`))
       yield { id: idOf(row, 'id'), value: row.get('value') };
   } finally {
     await session.close();

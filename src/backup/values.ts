@@ -61,6 +61,7 @@ function isPlainFloat(value: number): boolean {
 
 /** Half the size where nothing is lost by it, which also tells a vector's four bytes a number from a list of eight. */
 function floats(list: readonly number[] | Float32Array | Float64Array): Stored {
+  if (list instanceof Float32Array) return { float32: toBase64(list) };
   const single = new Float32Array(list);
   for (let index = 0; index < single.length; index++)
     if (!Number.isFinite(single[index]) || !Object.is(single[index], list[index])) return { float64: toBase64(new Float64Array(list)) };
