@@ -4,6 +4,7 @@ import { deadlineIn } from '../deadline.ts';
 import { connectDatabase, type Database, type DatabaseOptions, isBroken } from './database.ts';
 import { DataFolderInUseError, lockDataFolder } from './local/data-folder.ts';
 import { type DiskWatch, watchDisk } from './local/disk.ts';
+import { existingHome } from './local/home.ts';
 import { prepareRuntime } from './local/runtime.ts';
 import { findLocalServer, startLocalServer } from './local/server.ts';
 import { supervise } from './local/supervisor.ts';
@@ -62,18 +63,26 @@ async function startOwn(config: Config, { purpose, report, signal }: OpenOptions
     const address = { ...server, database: config.neo4jDatabase };
     const database = connectDatabase(address);
     const disk = watchDisk(config.dataDir, config.minFreeDisk, report);
-    const supervised = supervise(server, { isBroken: () => isBroken(database), hasSpace: () => disk.shortage() === null, start, report });
+    const supervised = supervise(server, {
+      isBroken: () => isBroken(database),
+      // Where the folder was deleted under it a start would make a new, empty database.
+      canStart: () => disk.shortage() === null && existingHome(config.dataDir) !== null,
+      start,
+      report,
+    });
     return {
       database,
       address,
       disk,
       close: async () => {
         disk.stop();
+        // First of all, because it asks the database how it is.
+        const running = await supervised.end();
         try {
           await database.close();
         } finally {
           report('Stopping Neo4j …');
-          await supervised.stop();
+          await running.stop();
           folder.release();
         }
       },

@@ -4,8 +4,8 @@ import type { LocalServer } from './server.ts';
 export interface Supervision {
   /** Whether the server runs and yet can't go on, as after it found the disk full. */
   readonly isBroken: () => Promise<boolean>;
-  /** Whether a start makes sense now. */
-  readonly hasSpace: () => boolean;
+  /** False while there is no space, or no data any more. */
+  readonly canStart: () => boolean;
   readonly start: (signal: AbortSignal) => Promise<LocalServer>;
   readonly report: (line: string) => void;
 }
@@ -15,19 +15,19 @@ const LOOK_EVERY = 1_000;
 const FIRST_PAUSE = 1_000;
 const LONGEST_PAUSE = 60_000;
 
-/** Starts the server again, at the same address, whenever it has ended or is broken. `stop` ends both the watch and the server. */
-export function supervise(server: LocalServer, { isBroken, hasSpace, start, report }: Supervision): { stop(): Promise<void> } {
+/** Starts the server again, at the same address, whenever it has ended or is broken; until `end`, which gives the one that runs now. */
+export function supervise(server: LocalServer, { isBroken, canStart, start, report }: Supervision): { end(): Promise<LocalServer> } {
   const { uri } = server;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const pause = (milliseconds: number) => delay(milliseconds, undefined, { signal, ref: false }).catch(() => undefined);
+  const pause = (milliseconds: number) => delay(milliseconds, undefined, { signal }).catch(() => undefined);
   const watching = watch();
 
   async function watch(): Promise<void> {
     for (await pause(LOOK_EVERY); !signal.aborted; await pause(LOOK_EVERY)) {
       const hasExited = server.hasExited();
       if (!hasExited && !(await isBroken())) continue;
-      if (!hasSpace()) continue;
+      if (!canStart()) continue;
       report(hasExited ? 'Neo4j has ended unexpectedly; starting it again …' : "Neo4j can't go on with its database; starting it again …");
       await restart();
     }
@@ -49,10 +49,10 @@ export function supervise(server: LocalServer, { isBroken, hasSpace, start, repo
   }
 
   return {
-    async stop() {
-      stopping.abort(new Error('stopped'));
+    async end() {
+      stopping.abort(new Error('the watch has ended'));
       await watching;
-      await server.stop();
+      return server;
     },
   };
 }
