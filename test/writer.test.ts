@@ -8,7 +8,7 @@ import { facetsOf } from '../src/modules/memory/filter.ts';
 import { NEVER } from '../src/modules/memory/model.ts';
 import { scopeOf } from '../src/modules/memory/scope.ts';
 import { createMemoryStore, type MemoryStore, type StoreRow } from '../src/modules/memory/store.ts';
-import { createMemoryWriter } from '../src/modules/memory/writer.ts';
+import { createMemoryWriter, type MemoryWriter } from '../src/modules/memory/writer.ts';
 
 let database: Database;
 let store: MemoryStore;
@@ -77,6 +77,8 @@ function watched() {
   };
 }
 
+const put = (writer: MemoryWriter, row: StoreRow, deadline: Deadline) => writer.store(Promise.resolve(row), deadline);
+
 /** A deadline that passes when the test says so. */
 function deadlineByHand(): { deadline: Deadline; pass: () => void } {
   const controller = new AbortController();
@@ -92,19 +94,40 @@ describe('the writer', () => {
     const { sizes, storeBatch } = watched();
     const writer = createMemoryWriter({ storeBatch });
     const accountId = uuid();
-    for (const row of rowsOf(accountId, 3)) expect(await writer.store(row, deadlineIn(10_000))).toEqual({ id: row.properties.id, stored: true });
+    for (const row of rowsOf(accountId, 3)) expect(await put(writer, row, deadlineIn(10_000))).toEqual({ id: row.properties.id, stored: true });
     expect(sizes).toEqual([1, 1, 1]);
   });
 
-  it('gathers what waits while a transaction is under way, 64 rows at most, in the order of coming; a second one starts when half of that waits', async () => {
+  it('gathers what comes and what waits, 64 rows at most, in the order of coming; a transaction starts when half of that waits', async () => {
     const { sizes, storeBatch } = watched();
     const writer = createMemoryWriter({ storeBatch });
     const accountId = uuid();
     const rows = rowsOf(accountId, 200);
-    const outcomes = await Promise.all(rows.map((row) => writer.store(row, deadlineIn(10_000))));
-    expect(sizes).toEqual([1, 32, 64, 64, 39]);
+    const outcomes = await Promise.all(rows.map((row) => put(writer, row, deadlineIn(10_000))));
+    expect(sizes).toEqual([32, 32, 64, 64, 8]);
     expect(outcomes, 'each caller gets the outcome of its own row').toEqual(rows.map((row) => ({ id: row.properties.id, stored: true })));
     expect(await storedContents(accountId)).toEqual(rows.map(({ properties }) => properties['content']).sort());
+  });
+
+  it('waits for rows that are coming, but not for long, and not for one that does not come', async () => {
+    const { sizes, storeBatch } = watched();
+    const writer = createMemoryWriter({ storeBatch });
+    const accountId = uuid();
+    const [first, second, third] = rowsOf(accountId, 3) as [StoreRow, StoreRow, StoreRow];
+    let arrive: (row: StoreRow) => void = () => undefined;
+    let fail: (error: Error) => void = () => undefined;
+    const coming = writer.store(new Promise((resolve) => (arrive = resolve)), deadlineIn(10_000));
+    const failing = writer.store(new Promise((_, reject) => (fail = reject)), deadlineIn(10_000));
+    const stored = put(writer, first, deadlineIn(10_000));
+    expect(sizes).toEqual([]);
+    await stored;
+    expect(sizes, 'it went without the others').toEqual([1]);
+    const next = put(writer, second, deadlineIn(10_000));
+    arrive(third);
+    fail(new Error('not embedded'));
+    await expect(failing).rejects.toThrow('not embedded');
+    await Promise.all([next, coming]);
+    expect(sizes).toEqual([1, 2]);
   });
 
   it('does not let a few wait for long for a transaction that does not end', async () => {
@@ -112,8 +135,10 @@ describe('the writer', () => {
     const writer = createMemoryWriter(watch);
     const accountId = uuid();
     watch.shut();
-    const storing = rowsOf(accountId, 3).map((row) => writer.store(row, deadlineIn(10_000)));
-    expect(watch.sizes).toEqual([1]);
+    const [first, ...others] = rowsOf(accountId, 3);
+    const storing = [put(writer, first!, deadlineIn(10_000))];
+    await expect.poll(() => watch.sizes, { interval: 5 }).toEqual([1]);
+    storing.push(...others.map((row) => put(writer, row, deadlineIn(10_000))));
     await expect.poll(() => watch.sizes, { timeout: 2_000, interval: 5 }).toEqual([1, 2]);
     watch.open();
     await Promise.all(storing);
@@ -125,7 +150,7 @@ describe('the writer', () => {
     const accountId = uuid();
     const rows = Array.from({ length: 12 }, () => rowOf(accountId, 'The same'));
     watch.shut();
-    const storing = rows.map((row) => writer.store(row, deadlineIn(10_000)));
+    const storing = rows.map((row) => put(writer, row, deadlineIn(10_000)));
     watch.open();
     const outcomes = await Promise.all(storing);
     expect(new Set(outcomes.map((outcome) => 'id' in outcome && outcome.id)).size).toBe(1);
@@ -144,9 +169,9 @@ describe('a row that the database refuses', () => {
     const accountId = uuid();
     const rows = rowsOf(accountId, 40);
     rows[20] = rowOf(accountId, 'Bad', { properties: BAD });
-    const results = await Promise.allSettled(rows.map((row) => writer.store(row, deadlineIn(10_000))));
+    const results = await Promise.allSettled(rows.map((row) => put(writer, row, deadlineIn(10_000))));
     expect(results.map(({ status }) => status)).toEqual(rows.map(({ properties }) => (properties['content'] === 'Bad' ? 'rejected' : 'fulfilled')));
-    expect(watch.sizes.slice(0, 2), 'they were in one transaction').toEqual([1, 32]);
+    expect(watch.sizes[0], 'they were in one transaction').toBe(32);
     expect(watch.sizes.length, 'halving, not one by one').toBeLessThanOrEqual(3 + 2 * Math.ceil(Math.log2(32)));
     expect(await storedContents(accountId)).toEqual(
       rows
@@ -160,11 +185,11 @@ describe('a row that the database refuses', () => {
     const writer = createMemoryWriter(store);
     const accountId = uuid();
     const rows = rowsOf(accountId, 30).map((row, index) => (index % 10 === 5 ? { ...row, properties: { ...row.properties, ...BAD } } : row));
-    const results = await Promise.allSettled(rows.map((row) => writer.store(row, deadlineIn(10_000))));
+    const results = await Promise.allSettled(rows.map((row) => put(writer, row, deadlineIn(10_000))));
     expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(3);
     expect(await storedContents(accountId)).toHaveLength(27);
-    await expect(writer.store(rowOf(accountId, 'Alone', { properties: BAD }), deadlineIn(10_000))).rejects.toThrow();
-    await expect(writer.store(rowOf(accountId, 'The writer goes on'), deadlineIn(10_000))).resolves.toMatchObject({ stored: true });
+    await expect(put(writer, rowOf(accountId, 'Alone', { properties: BAD }), deadlineIn(10_000))).rejects.toThrow();
+    await expect(put(writer, rowOf(accountId, 'The writer goes on'), deadlineIn(10_000))).resolves.toMatchObject({ stored: true });
   });
 
   it('by its missing sources is told so, and its neighbours are stored', async () => {
@@ -172,14 +197,14 @@ describe('a row that the database refuses', () => {
     const writer = createMemoryWriter(watch);
     const accountId = uuid();
     const source = rowOf(accountId, 'Source');
-    await writer.store(source, deadlineIn(10_000));
+    await put(writer, source, deadlineIn(10_000));
     const missing = [uuid(), 'no id at all', uuid()];
     watch.shut();
     const storing = [
-      writer.store(rowOf(accountId, 'First'), deadlineIn(10_000)),
-      writer.store(rowOf(accountId, 'Second'), deadlineIn(10_000)),
-      writer.store(rowOf(accountId, 'Derived', { sourceIds: [source.properties.id] }), deadlineIn(10_000)),
-      writer.store(rowOf(accountId, 'Orphan', { sourceIds: [missing[0]!, source.properties.id, missing[1]!, missing[2]!] }), deadlineIn(10_000)),
+      put(writer, rowOf(accountId, 'First'), deadlineIn(10_000)),
+      put(writer, rowOf(accountId, 'Second'), deadlineIn(10_000)),
+      put(writer, rowOf(accountId, 'Derived', { sourceIds: [source.properties.id] }), deadlineIn(10_000)),
+      put(writer, rowOf(accountId, 'Orphan', { sourceIds: [missing[0]!, source.properties.id, missing[1]!, missing[2]!] }), deadlineIn(10_000)),
     ];
     watch.open();
     const outcomes = await Promise.all(storing);
@@ -205,8 +230,8 @@ describe('a transaction that is repeated', () => {
 });
 
 describe('the queue', () => {
-  /** So many rows keep both transactions busy: one and half of the next. */
-  const BUSY = 33;
+  /** So many rows keep both transactions busy. */
+  const BUSY = 64;
   const busyContents = () => Array.from({ length: BUSY }, (_, index) => `Row ${index}`);
 
   it('takes 4,096 rows and refuses the next with 503, and takes more when there is room again', async () => {
@@ -215,10 +240,10 @@ describe('the queue', () => {
     const accountId = uuid();
     const { deadline, pass } = deadlineByHand();
     watch.shut();
-    const underWay = rowsOf(accountId, BUSY).map((row) => writer.store(row, deadlineIn(10_000)));
+    const underWay = rowsOf(accountId, BUSY).map((row) => put(writer, row, deadlineIn(10_000)));
     const row = rowOf(accountId, 'Waiting');
-    const waiting = Array.from({ length: 4_096 }, () => writer.store(row, deadline).catch((error: unknown) => error));
-    await expect(writer.store(rowOf(accountId, 'One too many'), deadlineIn(10_000))).rejects.toMatchObject({
+    const waiting = Array.from({ length: 4_096 }, () => put(writer, row, deadline).catch((error: unknown) => error));
+    await expect(put(writer, rowOf(accountId, 'One too many'), deadlineIn(10_000))).rejects.toMatchObject({
       code: 'unavailable',
       retryAfterSeconds: 1,
     });
@@ -227,7 +252,7 @@ describe('the queue', () => {
     for (const error of await Promise.all(waiting)) expect(error).toMatchObject({ code: 'unavailable' });
     watch.open();
     await Promise.all(underWay);
-    await expect(writer.store(rowOf(accountId, 'Later'), deadlineIn(10_000))).resolves.toMatchObject({ stored: true });
+    await expect(put(writer, rowOf(accountId, 'Later'), deadlineIn(10_000))).resolves.toMatchObject({ stored: true });
     expect(await storedContents(accountId), 'what was refused is not stored').toEqual(['Later', ...busyContents()].sort());
   });
 
@@ -236,15 +261,15 @@ describe('the queue', () => {
     const writer = createMemoryWriter(watch);
     const accountId = uuid();
     watch.shut();
-    const underWay = rowsOf(accountId, BUSY).map((row) => writer.store(row, deadlineIn(10_000)));
-    const patient = writer.store(rowOf(accountId, 'Patient'), deadlineIn(10_000));
+    const underWay = rowsOf(accountId, BUSY).map((row) => put(writer, row, deadlineIn(10_000)));
+    const patient = put(writer, rowOf(accountId, 'Patient'), deadlineIn(10_000));
     const started = performance.now();
-    await expect(writer.store(rowOf(accountId, 'Hasty'), deadlineIn(100))).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(put(writer, rowOf(accountId, 'Hasty'), deadlineIn(100))).rejects.toMatchObject({ code: 'unavailable' });
     expect(performance.now() - started).toBeLessThan(2_000);
     watch.open();
     await Promise.all([...underWay, patient]);
     await writer.drain();
-    expect(watch.sizes).toEqual([1, BUSY - 1, 1]);
+    expect(watch.sizes).toEqual([32, 32, 1]);
     expect(await storedContents(accountId)).toEqual(['Patient', ...busyContents()].sort());
   });
 
@@ -252,7 +277,7 @@ describe('the queue', () => {
     const watch = watched();
     const writer = createMemoryWriter(watch);
     const accountId = uuid();
-    const storing = Promise.all(rowsOf(accountId, 150).map((row) => writer.store(row, deadlineIn(10_000))));
+    const storing = Promise.all(rowsOf(accountId, 150).map((row) => put(writer, row, deadlineIn(10_000))));
     await writer.drain();
     expect(await storedContents(accountId)).toHaveLength(150);
     await storing;

@@ -15,7 +15,7 @@ import { FilterInput, rules, StoreInput, UpdateInput } from './input.ts';
 import { type Memory, type MemoryVersion, NEVER } from './model.ts';
 import { specificityOf } from './salience.ts';
 import { scopeOf, userScope, type Visibility, visibilityOf } from './scope.ts';
-import type { Change, LockedMemory, MemoryStore } from './store.ts';
+import type { Change, LockedMemory, MemoryStore, StoreRow } from './store.ts';
 import type { SerialQueue } from './serial-queue.ts';
 import type { MemoryWriter } from './writer.ts';
 
@@ -117,11 +117,11 @@ export function createMemoryService(
       const userId = effectiveUserId(principal, given.userId);
       const storedAt = now();
       requireFuture(given.expiresAt, storedAt);
-      const embedding = await embedder.embedPassage(given.content, { signal: deadline.signal });
       const keyed = { accountId, userId, tier: given.tier, type: given.type, tags: given.tags, sessionId: given.sessionId ?? null, archived: false };
       const scope = scopeOf(keyed);
-      const outcome = await writer.store(
-        {
+      const row = async (): Promise<StoreRow> => {
+        const embedding = await embedder.embedPassage(given.content, { signal: deadline.signal });
+        return {
           properties: {
             ...keyed,
             id: uuid(),
@@ -145,9 +145,9 @@ export function createMemoryService(
           vector: embedding?.vector ?? null,
           sourceIds: given.sourceIds,
           sourceScopes: visibilityOf(accountId, userId).scopes,
-        },
-        deadline,
-      );
+        };
+      };
+      const outcome = await writer.store(row(), deadline);
       if ('missingSources' in outcome)
         throw invalidParameter(
           outcome.missingSources.map((id) => ({

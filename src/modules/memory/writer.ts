@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Neo4jError } from 'neo4j-driver';
 import { v7 as uuid } from 'uuid';
 import { type Deadline, deadlineIn, deadlinePassed, raceDeadline } from '../../deadline.ts';
@@ -13,7 +14,7 @@ export interface Batching {
 }
 
 const BATCHING: Batching = { rows: 64, underWay: 2 };
-/** Milliseconds after which a store no longer waits for the end of the only transaction under way. */
+/** Milliseconds for which a store waits at most, so that others come into its transaction. */
 const PATIENCE = 50;
 const QUEUE_ROWS = 4_096;
 const TRANSACTION_MILLISECONDS = 10_000;
@@ -28,15 +29,15 @@ interface Waiting {
 }
 
 export interface MemoryWriter {
-  /** Settles after the commit. Throws 503 when the queue is full or the deadline passed. */
-  store(row: StoreRow, deadline: Deadline): Promise<StoreOutcome>;
+  /** Settles after the commit of the row that is coming. Throws what that throws, and 503 when the queue is full or the deadline passed. */
+  store(coming: Promise<StoreRow>, deadline: Deadline): Promise<StoreOutcome>;
   /** Settles when nothing is waiting or under way any more. */
   drain(): Promise<void>;
 }
 
 /**
- * Gathers the stores that wait while others commit into one transaction, because commits queue on the indexes one by one.
- * A lone store goes at once. A batch that fails for a reason of its rows is halved until the bad row stands alone.
+ * Gathers stores into transactions, because commits queue on the indexes one by one, and a small one costs nearly as much as
+ * a large one. A lone store goes at once. A batch that fails for a reason of its rows is halved until the bad row stands alone.
  */
 export function createMemoryWriter(
   store: Pick<MemoryStore, 'storeBatch'>,
@@ -46,6 +47,8 @@ export function createMemoryWriter(
   const queue: Waiting[] = [];
   const underWay = new Set<Promise<void>>();
   let impatience: NodeJS.Timeout | undefined;
+  /** How many rows are coming: their texts are being embedded. */
+  let coming = 0;
 
   function next(): void {
     while (queue.length > 0 && underWay.size < batching.underWay && isWorthATransaction()) {
@@ -59,18 +62,13 @@ export function createMemoryWriter(
     }
   }
 
-  /**
-   * A small transaction costs the database nearly as much as a large one: so what comes while one is under way waits for
-   * its end, unless it is many, or that one takes long.
-   */
+  /** What comes while a transaction is under way, or while others are coming, waits for them; unless it is many, or has waited. */
   function isWorthATransaction(): boolean {
-    if (underWay.size === 0 || queue.length >= batching.rows / 2) return true;
+    clearTimeout(impatience);
+    if (queue.length >= batching.rows / 2 || (underWay.size === 0 && coming === 0)) return true;
     const left = queue[0]!.since + PATIENCE - performance.now();
     if (left <= 0) return true;
-    impatience ??= setTimeout(() => {
-      impatience = undefined;
-      next();
-    }, left);
+    impatience = setTimeout(next, left);
     return false;
   }
 
@@ -88,15 +86,25 @@ export function createMemoryWriter(
   }
 
   return {
-    store(row, deadline) {
-      if (queue.length >= QUEUE_ROWS) return Promise.reject(unavailable('Too many stores are waiting; try again'));
-      const stored = new Promise<StoreOutcome>((resolve, reject) => queue.push({ row, deadline, since: performance.now(), resolve, reject }));
+    async store(row, deadline) {
+      coming++;
+      let arrived: StoreRow | undefined;
+      try {
+        arrived = await row;
+      } finally {
+        coming--;
+        // Those that waited for it need not any more.
+        if (!arrived) next();
+      }
+      if (queue.length >= QUEUE_ROWS) throw unavailable('Too many stores are waiting; try again');
+      const stored = new Promise<StoreOutcome>((resolve, reject) =>
+        queue.push({ row: arrived, deadline, since: performance.now(), resolve, reject }),
+      );
       next();
       return raceDeadline(stored, deadline);
     },
     async drain() {
-      while (underWay.size > 0) await Promise.all(underWay);
-      clearTimeout(impatience);
+      while (coming + queue.length + underWay.size > 0) await (underWay.size > 0 ? Promise.all(underWay) : delay(PATIENCE));
     },
   };
 }
