@@ -12,6 +12,7 @@ import { migrate } from '../src/graph/migrations.ts';
 import { generateApiKey, hashApiKey, hintOf } from '../src/modules/access/key.ts';
 import type { Account } from '../src/modules/access/principal.ts';
 import { createAccessStore } from '../src/modules/access/store.ts';
+import { buildIndex } from '../src/modules/vectors/opening.ts';
 import { createVectorStore } from '../src/modules/vectors/store.ts';
 
 /** The configuration of somebody who sets nothing. */
@@ -40,9 +41,7 @@ export async function startGraph(report: (line: string) => void, heap = DEFAULTS
   const address = { uri: server.uri, username: server.username, password: server.password, database: DEFAULTS.neo4jDatabase };
   const database = connectDatabase(address);
   await migrate(database, report);
-  const vectors = createVectorStore(database);
-  await vectors.createIndex(LOCAL_MODEL.dimensions);
-  await vectors.awaitIndex();
+  await buildIndex(createVectorStore(database), LOCAL_MODEL.dimensions, { report, signal });
   const access = createAccessStore(database);
 
   return {

@@ -58,7 +58,7 @@ async function serve(config: Config): Promise<void> {
     const { newKey } = await bootstrapAccess(access, { dataDir: config.dataDir, givenKey: config.bootstrapApiKey, report });
     const embedder = await loading;
     signal.throwIfAborted();
-    const calibration = await openVectorIndex(vectors, embedder, report);
+    const calibration = await openVectorIndex(vectors, embedder, { report, signal });
 
     const app = await createApp({
       database: opened.disk ? withDiskGuard(opened.database, opened.disk) : opened.database,

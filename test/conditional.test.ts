@@ -167,6 +167,15 @@ describe('ifVersion in GraphQL', () => {
     expect(reply.body.data, reply.story).toEqual({ deleteMemory: { deleted: true } });
   });
 
+  it('still fits after a change that changes nothing, however it is written', async () => {
+    const client = await service.newAccount();
+    const id = await client.store({ content: 'Maya prefers window seats', metadata: { a: { b: [1, { c: null }] } } });
+    const reply = await client.graphql(
+      `mutation { updateMemory(id: "${id}", input: { metadata: { a: { b: [1, { c: null }] } } }) { updated version } }`,
+    );
+    expect(reply.body.data, reply.story).toEqual({ updateMemory: { updated: false, version: 1 } });
+  });
+
   it('must be versions', async () => {
     const client = await service.newAccount();
     const id = await client.store('Maya prefers window seats');

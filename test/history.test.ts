@@ -174,6 +174,29 @@ describe('going back to a version', () => {
     }
   });
 
+  it('lets the tier decide in the place of an expiry that has passed', async () => {
+    let now = Date.now();
+    const own = await startService({ now: () => now });
+    try {
+      const client = await own.newAccount();
+      const [offer, visit] = [
+        await client.store({ content: 'The offer holds', expires_at: new Date(now + 60_000).toISOString() }),
+        await client.store({ content: 'Maya is at the door', tier: 1 }),
+      ];
+      await client.patch(`/memory/${offer}`, { expires_at: null });
+      await client.patch(`/memory/${offer}`, { tier: 1 });
+      await client.patch(`/memory/${visit}`, { tier: 2 });
+      now += 86_400_000 - 1_000;
+      await client.post(`/memory/${offer}/restore`, { version: 1 });
+      expect((await client.get(`/memory/${offer}`)).body, 'not the expiry of the tier that it leaves').toMatchObject({ tier: 2, expires_at: null });
+      now += 2_000;
+      await client.post(`/memory/${visit}/restore`, { version: 1 });
+      expect((await client.get(`/memory/${visit}`)).body).toMatchObject({ tier: 1, expires_at: new Date(now + 86_400_000).toISOString() });
+    } finally {
+      await own.close();
+    }
+  });
+
   it('moves a memory without a user between what is shared and what is not', async () => {
     const client = await service.newAccount();
     const id = await client.store({ content: 'Holidays are in July', tier: 3 });

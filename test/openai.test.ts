@@ -163,6 +163,7 @@ describe('a server that fails', () => {
     ['answers something else', 'no json'],
     ['does not answer', 'slow'],
     ['cuts its answers', 'cut'],
+    ['begins its answers and never ends them', 'stalled'],
   ];
 
   it.each(failures)('that %s is away: EmbedderUnavailable, at once for all who come after', async (_, behaviour) => {

@@ -19,6 +19,7 @@ import { modelFiles, startService } from './testkit/service.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MEMORIES = 300;
+const quietly = { report: () => undefined, signal: new AbortController().signal };
 
 let neo4j: Neo4j;
 let local: Embedder;
@@ -34,7 +35,7 @@ beforeAll(async () => {
   await setUpSchema(neo4j);
   vectors = createVectorStore(neo4j.database);
   dataDir = mkdtempSync(join(tmpdir(), 'memory-reembed-'));
-  await openVectorIndex(vectors, local, () => undefined);
+  await openVectorIndex(vectors, local, quietly);
   const service = await startService({ neo4j: neo4j.address });
   owner = await service.newAccount();
   await Promise.all(Array.from({ length: MEMORIES - 1 }, (_, at) => owner.store(`Crate number ${at} holds ${at % 7} lamps`)));
@@ -73,7 +74,7 @@ function run(args: string[], environment: Record<string, string> = {}) {
   return { child, exit, output: () => output };
 }
 
-const embeddedWith = async (model: string) => vectors.countEmbedded(model, deadlineIn(5_000));
+const embeddedWith = (model: string, dimensions: number) => vectors.countEmbedded({ model, dimensions }, deadlineIn(5_000));
 const localModel = { EMBEDDING_PROVIDER: 'local', EMBEDDING_MODEL: '' };
 
 // One story, told in order on one database.
@@ -99,10 +100,10 @@ describe('another embedding model', () => {
 
   it('gets all memories, also when the command is killed and run again', async () => {
     const killed = run(['reembed']);
-    await expect.poll(() => embeddedWith('model-512'), { timeout: 60_000, interval: 20 }).toBeGreaterThan(0);
+    await expect.poll(() => embeddedWith('model-512', 512), { timeout: 60_000, interval: 20 }).toBeGreaterThan(0);
     killed.child.kill('SIGKILL');
     await killed.exit;
-    const before = await embeddedWith('model-512');
+    const before = await embeddedWith('model-512', 512);
     expect(before).toBeLessThan(MEMORIES);
 
     for (const environment of [{}, localModel]) {
@@ -115,7 +116,7 @@ describe('another embedding model', () => {
     expect(code, output).toBe(0);
     expect(output).toContain('Going on with model-512');
     expect(output).toContain(`${MEMORIES - before} memories embedded`);
-    expect(await embeddedWith('model-512')).toBe(MEMORIES);
+    expect(await embeddedWith('model-512', 512)).toBe(MEMORIES);
   });
 
   it('has its own calibration, measured on the probes and kept with the index', async () => {
@@ -138,7 +139,7 @@ describe('another embedding model', () => {
       timeout: 5_000,
       report: () => undefined,
     });
-    const calibration = await openVectorIndex(vectors, embedder, () => undefined);
+    const calibration = await openVectorIndex(vectors, embedder, quietly);
     const service = await startService({ neo4j: neo4j.address, embedder, calibration });
     try {
       const client = await service.newKey(owner, {});
@@ -156,10 +157,23 @@ describe('another embedding model', () => {
     expect(output).toContain('Nothing to do');
   });
 
+  it('is another one when only its dimensions change', async () => {
+    const shorter = { EMBEDDING_DIMENSIONS: '448' };
+    const refused = await run([], shorter).exit;
+    expect(refused.code, refused.output).toBe(1);
+    expect(refused.output).toContain('says model-512 (448 dimensions)');
+    const { code, output } = await run(['reembed'], shorter).exit;
+    expect(code, output).toBe(0);
+    expect(output).toContain(`${MEMORIES} memories embedded`);
+    expect(await embeddedWith('model-512', 448)).toBe(MEMORIES);
+    const forgotten = await run([]).exit;
+    expect(forgotten.output, 'the model gives its own length when it is not asked').toContain('says model-512 (512 dimensions)');
+  });
+
   it('can be left again', async () => {
     const { code, output } = await run(['reembed'], localModel).exit;
     expect(code, output).toBe(0);
-    expect(await embeddedWith('e5-small-v2-q')).toBe(MEMORIES);
-    expect(await openVectorIndex(vectors, local, () => undefined)).toEqual(knownCalibrations['e5-small-v2-q']);
+    expect(await embeddedWith('e5-small-v2-q', 384)).toBe(MEMORIES);
+    expect(await openVectorIndex(vectors, local, quietly)).toEqual(knownCalibrations['e5-small-v2-q']);
   });
 });

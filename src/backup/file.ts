@@ -51,11 +51,12 @@ export function requireWritable(path: string, { force }: { force: boolean }): vo
 }
 
 /**
- * Writes header, entries and footer to FILE.partial, which takes the file's name when it is complete and on the disk; on any failure it is removed.
+ * Writes header, entries and footer to FILE.PID.partial, which takes the file's name when it is complete and on the disk; on any failure it is removed.
  * Entries are taken no faster than they can be written.
  */
 export async function writeBackup(path: string, lines: AsyncIterable<Header | Entry>, signal: AbortSignal): Promise<void> {
-  const partial = `${path}.partial`;
+  // Of this process alone: another one may be backing up to the same file.
+  const partial = `${path}.${process.pid}.partial`;
   try {
     // The fastest level: writers wait meanwhile, and the vectors hardly get smaller by a slower one.
     const gzip = createGzip({ level: constants.Z_BEST_SPEED, chunkSize: CHUNK });

@@ -18,7 +18,11 @@ await runCommand(async () => {
     await migrate(database, report);
     const store = createVectorStore(database);
     const record = await store.readRecord(deadlineIn(30_000));
-    const embedder = await createEmbedder(loadConfig(), { known: () => Promise.resolve(record?.next ?? record?.current ?? null), report, signal });
+    // A server that is slow with long texts is waited for, as nobody waits for an answer meanwhile.
+    const embedder = await createEmbedder(
+      { ...loadConfig(), requestTimeout: 240_000 },
+      { known: () => Promise.resolve(record?.next ?? record?.current ?? null), report, signal },
+    );
     try {
       const count = await reembed({ store, embedder, report, signal });
       if (count === null) report(`Nothing to do: the memories are embedded with ${embedder.model} (${embedder.dimensions} dimensions)`);

@@ -17,7 +17,7 @@ export interface OpenAiEmbedderSettings {
   requestDimensions: boolean;
   /** Characters that are embedded at once; a longer text is cut into windows, and their mean is taken. */
   window: number;
-  /** Milliseconds within which a request has to be answered. */
+  /** Milliseconds within which a request has to be answered, its repeat included. */
   timeout: number;
   report: (line: string) => void;
 }
@@ -40,7 +40,7 @@ type Connection = Pick<OpenAiEmbedderSettings, 'apiKey' | 'baseUrl' | 'timeout'>
 
 /** Embeds through an OpenAI-compatible API. While that does not answer as it should, calls are rejected at once and it is probed. */
 export function createOpenAiEmbedder(settings: OpenAiEmbedderSettings): Embedder {
-  const { model, dimensions, requestDimensions, window, report } = settings;
+  const { model, dimensions, requestDimensions, window, timeout, report } = settings;
   const client = connect(settings);
   const availability = createAvailability({ probe: async (signal) => void (await request(['probe'], signal)), report });
   const batcher = createBatcher<Float32Array | EmbedderUnavailable>({
@@ -53,9 +53,9 @@ export function createOpenAiEmbedder(settings: OpenAiEmbedderSettings): Embedder
 
   /** One request; a vector that is no direction stands as an error in its place. */
   async function request(texts: readonly string[], signal: AbortSignal): Promise<(Float32Array | EmbedderUnavailable)[]> {
-    const vectors = await fetchVectors(client, { model, texts, ...(requestDimensions ? { dimensions } : {}) }, signal);
+    const vectors = await fetchVectors(client, { model, texts, ...(requestDimensions ? { dimensions } : {}) }, within(timeout, signal));
     const other = vectors.find(({ length }) => length !== dimensions);
-    if (other) throw new MalformedAnswer(`${model} answered a vector of ${other.length} numbers instead of ${dimensions}`);
+    if (other) throw new MalformedAnswer(`${model} answered a vector of ${other.length} numbers instead of ${dimensions} (EMBEDDING_DIMENSIONS)`);
     return vectors.map((vector) => {
       try {
         return unitVector(vector, dimensions);
@@ -115,7 +115,7 @@ export function createOpenAiEmbedder(settings: OpenAiEmbedderSettings): Embedder
  */
 export async function measureDimensions(settings: Connection & { model: string }, signal: AbortSignal): Promise<number> {
   try {
-    const [vector] = await fetchVectors(connect(settings), { model: settings.model, texts: ['probe'] }, signal);
+    const [vector] = await fetchVectors(connect(settings), { model: settings.model, texts: ['probe'] }, within(settings.timeout, signal));
     return vector!.length;
   } catch (error) {
     signal.throwIfAborted();
@@ -123,6 +123,11 @@ export async function measureDimensions(settings: Connection & { model: string }
       cause: error,
     });
   }
+}
+
+/** The library's own time-out ends with the head of an answer, and its body may never come. */
+function within(timeout: number, signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
 }
 
 function connect({ apiKey, baseUrl, timeout }: Connection): OpenAI {

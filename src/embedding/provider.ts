@@ -37,8 +37,14 @@ async function createRemote(
   // Loaded only where it is used: the library takes some ten megabytes of memory.
   const { createOpenAiEmbedder, measureDimensions } = await import('./openai.ts');
   // Half of a request's time, so that the other half is left to store the memory without its vector.
-  const connection = { ...settings, timeout: Math.min(5_000, requestTimeout / 2) };
-  const index = await known();
-  const dimensions = requested ?? (index?.model === settings.model ? index.dimensions : await measureDimensions(connection, signal));
+  const connection = { ...settings, timeout: requestTimeout / 2 };
+  const dimensions =
+    requested ??
+    (await measureDimensions(connection, signal).catch(async (error: unknown) => {
+      // Away for now: then they are what they were.
+      const index = await known();
+      if (index?.model !== settings.model) throw error;
+      return index.dimensions;
+    }));
   return createOpenAiEmbedder({ ...connection, dimensions, requestDimensions: requested !== undefined, report });
 }

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { deadlineIn } from '../deadline.ts';
@@ -62,7 +63,7 @@ async function startOwn(config: Config, { purpose, report, signal }: OpenOptions
     const server = await start(signal);
     const address = { ...server, database: config.neo4jDatabase };
     const database = connectDatabase(address);
-    const disk = watchDisk(config.dataDir, config.minFreeDisk, report);
+    const disk = watchDisk(join(config.dataDir, 'neo4j'), config.minFreeDisk, report);
     const supervised = supervise(server, {
       isBroken: () => isBroken(database),
       // Where the folder was deleted under it a start would make a new, empty database.

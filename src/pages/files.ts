@@ -29,8 +29,15 @@ const POLICY = [
 export function serveFiles(app: FastifyInstance, files: PublicFiles): void {
   for (const [url, { type, read }] of files) {
     let reading: Promise<{ body: string; etag: string }> | undefined;
+    const readOnce = () =>
+      (reading ??= read()
+        .then((body) => ({ body, etag: etagOf(body) }))
+        .catch((error: unknown) => {
+          reading = undefined;
+          throw error;
+        }));
     app.get(url, async (request, reply) => {
-      const { body, etag } = await (reading ??= read().then((text) => ({ body: text, etag: etagOf(text) })));
+      const { body, etag } = await readOnce();
       reply.headers({ 'content-security-policy': POLICY, 'cache-control': 'no-cache', etag });
       if (request.headers['if-none-match'] === etag) return reply.code(304).send();
       return reply.type(`${type}; charset=utf-8`).send(body);

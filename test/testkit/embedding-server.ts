@@ -13,6 +13,7 @@ export type Behaviour =
   | 'no json'
   | 'slow'
   | 'cut'
+  | 'stalled'
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>> };
 
 export interface EmbeddingServer {
@@ -72,9 +73,9 @@ export async function startEmbeddingServer({
         ? 'Welcome to the captive portal'
         : JSON.stringify({ object: 'list', data: sent, model: body.model, usage: { prompt_tokens: 1, total_tokens: 1 } });
     response.writeHead(200, { 'content-type': now === 'no json' ? 'text/html' : 'application/json', 'content-length': Buffer.byteLength(text) });
-    if (now !== 'cut') return void response.end(text);
+    if (now !== 'cut' && now !== 'stalled') return void response.end(text);
     response.write(text.slice(0, text.length / 2));
-    setTimeout(() => response.destroy(), 20);
+    if (now === 'cut') setTimeout(() => response.destroy(), 20);
   }
 
   const server = createServer((request, response) => {

@@ -6,6 +6,7 @@ import { lockDataFolder } from '../../src/graph/local/data-folder.ts';
 import { prepareRuntime } from '../../src/graph/local/runtime.ts';
 import { startLocalServer } from '../../src/graph/local/server.ts';
 import { migrate } from '../../src/graph/migrations.ts';
+import { buildIndex } from '../../src/modules/vectors/opening.ts';
 import { createVectorStore } from '../../src/modules/vectors/store.ts';
 import { runtimeDir } from './runtime-dir.ts';
 
@@ -47,7 +48,5 @@ export async function startNeo4j({ dataDir, heap = '384m', report = () => undefi
 /** Gives it what a first start of the service with the local model does. */
 export async function setUpSchema({ database }: Pick<Neo4j, 'database'>, report: (line: string) => void = () => undefined): Promise<void> {
   await migrate(database, report);
-  const vectors = createVectorStore(database);
-  await vectors.createIndex(384);
-  await vectors.awaitIndex();
+  await buildIndex(createVectorStore(database), 384, { report, signal: new AbortController().signal });
 }

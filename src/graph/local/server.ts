@@ -169,7 +169,11 @@ function connected(home: Home, run: ProcessRun, adopted: boolean): LocalServer {
     pid: run.pid,
     adopted,
     hasExited: () => !isAlive(run),
-    stop: () => (stopping ??= stop(home, run)),
+    stop: () =>
+      (stopping ??= stop(home, run).catch((error: unknown) => {
+        stopping = null;
+        throw error;
+      })),
   };
 }
 

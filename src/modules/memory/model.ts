@@ -100,6 +100,11 @@ export function versionProperties(memory: Memory, expiryDefaulted: boolean): Row
   return { content, tier, type, tags, metadata: JSON.stringify(metadata), expiresAt, expiryDefaulted, archived, version, updatedAt };
 }
 
+/** Whether the properties are of a version that was there to the end of the statement. */
+export function isKept(value: unknown): boolean {
+  return (value as Row | null)?.['version'] != null;
+}
+
 /** Reads the properties of such a node. */
 export function parseVersion(value: unknown): MemoryVersion {
   const row = value as Row;

@@ -183,7 +183,9 @@ export function createMemoryService(
       const before = version === memory.version ? null : await store.findVersion({ id, visibility, version, now: changedAt }, deadline);
       if (!before && version !== memory.version) throw notFound(`Version ${version} of this memory is not kept; its history lists those that are`);
       const embedding = before && (await embedder.embedPassage(before.content, { signal: deadline.signal }));
-      const outcome = await change({ id, visibility, versions, now: changedAt, embedding }, (locked) => restored(locked, before, changedAt));
+      const outcome = await change({ id, visibility, versions, now: changedAt, embedding }, (locked) =>
+        restored(locked, before, changedAt, sessionTtl),
+      );
       return outcome ?? refuseChange(id, userId);
     },
 
@@ -269,11 +271,16 @@ function patched({ memory, expiryDefaulted }: LockedMemory, given: UpdateInput, 
   };
 }
 
-/** What going back to a version makes of the memory as it is now; null: it is that version. An expiry that has passed is not brought back. */
-function restored({ memory, expiryDefaulted }: LockedMemory, before: MemoryVersion | null, now: number): Wanted {
-  const isPast = before?.expiresAt != null && before.expiresAt <= now;
-  const expiry = isPast ? { expiresAt: memory.expiresAt, expiryDefaulted } : {};
-  return { expiryDefaulted, ...memory, ...before, ...expiry };
+/**
+ * What going back to a version makes of the memory as it is now; null: it is that version. An expiry that has passed is not
+ * brought back: then the tier decides, as in a PATCH of it.
+ */
+function restored({ memory, expiryDefaulted }: LockedMemory, before: MemoryVersion | null, now: number, sessionTtl: number): Wanted {
+  const current = { ...memory, expiryDefaulted };
+  if (!before) return current;
+  const isPast = before.expiresAt !== null && before.expiresAt <= now;
+  const tier = before.tier as 0 | 1 | 2 | 3;
+  return { ...current, ...before, ...(isPast ? expiryAfter(memory, expiryDefaulted, { tier }, { now, sessionTtl }) : {}) };
 }
 
 /** What has to be written; null when nothing changes. */
@@ -330,7 +337,9 @@ function expiryAfter(
 /** Null in the patch deletes a key. Throws 400 when the whole grows beyond what metadata may be. */
 function mergeMetadata(current: Record<string, unknown>, patch: Record<string, unknown>): Record<string, unknown> {
   const merged = Object.entries({ ...current, ...patch }).filter(([key]) => patch[key] !== null);
-  return parseOrThrow(z.object({ metadata: rules.metadata }), { metadata: Object.fromEntries(merged) }).metadata;
+  const { metadata } = parseOrThrow(z.object({ metadata: rules.metadata }), { metadata: Object.fromEntries(merged) });
+  // GraphQL's literals are objects without a prototype, which are not equal to what was stored.
+  return JSON.parse(JSON.stringify(metadata)) as Record<string, unknown>;
 }
 
 /** One live memory of a content in an account, user, tier and session. */

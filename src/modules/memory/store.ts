@@ -2,7 +2,7 @@ import { Neo4jError } from 'neo4j-driver';
 import type { Deadline } from '../../deadline.ts';
 import type { Database, Row } from '../../graph/database.ts';
 import { conditionsOf, type MemoryFilter } from './filter.ts';
-import { isWhole, MEMORY_VALUES, type Memory, type MemoryVersion, parseMemory, parseVersion, versionProperties } from './model.ts';
+import { isWhole, MEMORY_VALUES, type Memory, type MemoryVersion, parseMemory, isKept, parseVersion, versionProperties } from './model.ts';
 import type { Visibility } from './scope.ts';
 
 /** A memory to be written: every property of its node but the vector. */
@@ -115,7 +115,7 @@ export function createMemoryStore(database: Database) {
         { ids, ...visibility, limit, now },
         deadline,
       );
-      return new Map(rows.map((row) => [row['id'] as string, (row['versions'] as unknown[]).map(parseVersion)]));
+      return new Map(rows.map((row) => [row['id'] as string, (row['versions'] as unknown[]).filter(isKept).map(parseVersion)]));
     },
 
     /** That version of the memory; null when it is not kept, or the memory not visible. */
@@ -129,7 +129,7 @@ export function createMemoryStore(database: Database) {
         { id, ...visibility, version, now },
         deadline,
       );
-      return row ? parseVersion(row['version']) : null;
+      return row && isKept(row['version']) ? parseVersion(row['version']) : null;
     },
 
     /** One page of memories by time of storing, then id. */

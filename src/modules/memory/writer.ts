@@ -80,8 +80,10 @@ export function createMemoryWriter(
     } catch (error) {
       if (batch.length === 1 || !isFaultOfRows(error)) return batch.forEach(({ reject }) => reject(error));
       const middle = batch.length >> 1;
-      await commit(batch.slice(0, middle));
-      await commit(batch.slice(middle));
+      for (const half of [batch.slice(0, middle), batch.slice(middle)]) {
+        const wanted = half.filter(isStillWanted);
+        if (wanted.length > 0) await commit(wanted);
+      }
     }
   }
 

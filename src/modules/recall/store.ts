@@ -26,6 +26,9 @@ export interface CandidateRequest {
   readonly now: number;
 }
 
+/** How many the vector index gives for each candidate by meaning: its own scores are of vectors rounded to bytes, and the exact ones choose among them. */
+const LOOKED_AT = 2;
+
 /** How many memories are looked at one by one for a filter that an index can't check: tags for vectors, times for words. */
 const FILTERED_CANDIDATES = 1_000;
 
@@ -45,6 +48,7 @@ export function createRecallStore(database: Database) {
           now,
           vector,
           perSource,
+          looked: LOOKED_AT * perSource,
           lucene: `${prefix} +(${clauses.join(' ')})`,
           tagged: prefix,
           filteredCandidates: FILTERED_CANDIDATES,
@@ -76,7 +80,7 @@ function candidateStatement({ filter, vector, words }: CandidateRequest): string
   const conditions = [...indexed, ...rest].join(' AND ');
   const byMeaning = `
     MATCH (m:Memory)
-      SEARCH m IN (VECTOR INDEX memory_embedding FOR $vector WHERE ${indexed.join(' AND ')} LIMIT $perSource) SCORE AS approximate
+      SEARCH m IN (VECTOR INDEX memory_embedding FOR $vector WHERE ${indexed.join(' AND ')} LIMIT $looked) SCORE AS approximate
     RETURN m, null AS bm25`;
   // Times are no words, so with a filter by time more are looked at and the best of those that fit are taken.
   const byTime = filter.createdAfter !== undefined || filter.createdBefore !== undefined;

@@ -1,9 +1,10 @@
 import { deadlineIn } from '../../deadline.ts';
 import type { Embedder, PassageVector } from '../../embedding/embedder.ts';
-import { EmbedderUnavailable } from '../../embedding/embedder.ts';
+import { EmbedderBusy, EmbedderUnavailable } from '../../embedding/embedder.ts';
 import type { Embedded, Unembedded, VectorStore } from './store.ts';
 
 const TAKEN_AT_ONCE = 16;
+const CHARACTERS_AT_ONCE = 100_000;
 const STATEMENT_MILLISECONDS = 30_000;
 
 export interface EmbeddingQueue {
@@ -21,8 +22,7 @@ export function createEmbeddingQueue(store: Pick<VectorStore, 'takeUnembedded' |
         if (taken.length === 0) break;
         const { embedded, failed } = await embedAll(taken, embedder);
         if (embedded.length > 0) await store.saveVectors(embedded, embedder.model, deadlineIn(STATEMENT_MILLISECONDS));
-        // What the model refuses stays away for a while; what it could not look at, because it went away, is nobody's fault.
-        if (failed.length > 0 && embedder.status() === 'down') await store.giveBack(failed, deadlineIn(STATEMENT_MILLISECONDS));
+        if (failed.length > 0) await store.giveBack(failed, deadlineIn(STATEMENT_MILLISECONDS));
         count += embedded.length;
       }
       return count;
@@ -30,20 +30,37 @@ export function createEmbeddingQueue(store: Pick<VectorStore, 'takeUnembedded' |
   };
 }
 
-/** Embeds the memories' texts; those that the model does not take are `failed`. */
+/** Embeds the memories' texts, so many at once that they don't fill the model's queue; those that it does not take are `failed`. */
 export async function embedAll(memories: readonly Unembedded[], embedder: Embedder): Promise<{ embedded: Embedded[]; failed: Unembedded[] }> {
-  const outcomes = await Promise.all(memories.map((memory) => embedder.embedPassage(memory.content, {}).catch(ifUnavailable)));
   const embedded: Embedded[] = [];
   const failed: Unembedded[] = [];
-  memories.forEach((memory, at) => {
-    const outcome = outcomes[at];
-    if (outcome) embedded.push({ ...memory, ...outcome });
-    else failed.push(memory);
-  });
+  for (const group of groupsOf(memories)) {
+    const outcomes = await Promise.all(group.map((memory) => embedder.embedPassage(memory.content, {}).catch(ifNotTaken)));
+    group.forEach((memory, at) => {
+      const outcome = outcomes[at];
+      if (outcome) embedded.push({ ...memory, ...outcome });
+      else failed.push(memory);
+    });
+  }
   return { embedded, failed };
 }
 
-function ifUnavailable(error: unknown): PassageVector | null {
-  if (error instanceof EmbedderUnavailable) return null;
+/** Memories of CHARACTERS_AT_ONCE together, or a single longer one. */
+function groupsOf(memories: readonly Unembedded[]): Unembedded[][] {
+  const groups: Unembedded[][] = [];
+  let characters = Infinity;
+  for (const memory of memories) {
+    characters += memory.content.length;
+    if (characters > CHARACTERS_AT_ONCE) {
+      groups.push([]);
+      characters = memory.content.length;
+    }
+    groups.at(-1)!.push(memory);
+  }
+  return groups;
+}
+
+function ifNotTaken(error: unknown): PassageVector | null {
+  if (error instanceof EmbedderUnavailable || error instanceof EmbedderBusy) return null;
   throw error;
 }

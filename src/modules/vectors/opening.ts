@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Calibration, knownCalibrations, measureCalibration } from '../../embedding/calibration.ts';
 import type { Embedder } from '../../embedding/embedder.ts';
 import { probes } from '../../embedding/probes.ts';
@@ -5,36 +6,44 @@ import { deadlineIn } from '../../deadline.ts';
 import { IncompatibleDatabaseError } from '../../graph/migrations.ts';
 import type { VectorIndexRecord, VectorStore } from './store.ts';
 
+const LOOK_EVERY = 200;
 const REPORT_EVERY = 5_000;
+
+export interface Progress {
+  readonly report: (line: string) => void;
+  readonly signal: AbortSignal;
+}
 
 /**
  * Makes sure that the index holds vectors of this model; in a new database makes it. Returns how the model's cosines read.
  * Throws an IncompatibleDatabaseError that says what to do for an index of another model.
  */
-export async function openVectorIndex(store: VectorStore, embedder: Embedder, report: (line: string) => void): Promise<Calibration> {
+export async function openVectorIndex(store: VectorStore, embedder: Embedder, { report, signal }: Progress): Promise<Calibration> {
   let record = await store.readRecord(deadlineIn(30_000));
   if (!record) {
-    await store.createRecord(
-      { model: embedder.model, dimensions: embedder.dimensions, calibration: await calibrationOf(embedder, report) },
-      deadlineIn(30_000),
-    );
+    const calibration = await calibrationOf(embedder, report);
+    // Without a record there are no memories either, and an index would be of a model that nobody knows any more.
+    await store.dropIndex();
+    await store.createRecord({ model: embedder.model, dimensions: embedder.dimensions, calibration }, deadlineIn(30_000));
     record = (await store.readRecord(deadlineIn(30_000)))!;
   }
   requireModel(record, embedder);
-  await buildIndex(store, record.current.dimensions, report);
+  await buildIndex(store, record.current.dimensions, { report, signal });
   return record.current.calibration;
 }
 
 /** Makes the index, unless there is one, and settles when it holds every vector; says how far it is when that takes long. */
-export async function buildIndex(store: VectorStore, dimensions: number, report: (line: string) => void): Promise<void> {
+export async function buildIndex(store: VectorStore, dimensions: number, { report, signal }: Progress): Promise<void> {
   await store.createIndex(dimensions);
-  const progress = setInterval(() => {
-    store.indexedPercent(deadlineIn(REPORT_EVERY)).then(
-      (percent) => report(`Building the vector index: ${Math.floor(percent)} % …`),
-      () => undefined,
-    );
-  }, REPORT_EVERY);
-  await store.awaitIndex().finally(() => clearInterval(progress));
+  for (let reportedAt = performance.now(); ;) {
+    signal.throwIfAborted();
+    const { ready, percent } = await store.indexProgress(deadlineIn(30_000));
+    if (ready) return;
+    await delay(LOOK_EVERY, undefined, { signal });
+    if (performance.now() - reportedAt < REPORT_EVERY) continue;
+    reportedAt = performance.now();
+    report(`Building the vector index: ${Math.floor(percent)} % …`);
+  }
 }
 
 /** The shipped calibration of a model, or one that is measured on the probes. */

@@ -39,24 +39,29 @@ export async function reembed({ store, embedder, report, signal }: ReembeddingOp
   await store.dropIndex();
   const count = await embedAllMemories({ store, embedder, report, signal });
   report('Building the vector index …');
-  await buildIndex(store, dimensions, report);
+  await buildIndex(store, dimensions, { report, signal });
   await store.adoptNext(deadlineIn(STATEMENT_MILLISECONDS));
   return count;
 }
 
 async function embedAllMemories({ store, embedder, report, signal }: ReembeddingOptions): Promise<number> {
-  const { model } = embedder;
+  const { model, dimensions } = embedder;
   const total = await store.countMemories(deadlineIn(STATEMENT_MILLISECONDS));
-  const before = await store.countEmbedded(model, deadlineIn(STATEMENT_MILLISECONDS));
+  const before = await store.countEmbedded({ model, dimensions }, deadlineIn(STATEMENT_MILLISECONDS));
   const startedAt = performance.now();
   let reportedAt = startedAt;
   let count = 0;
   let after: Place | null = null;
   for (;;) {
     signal.throwIfAborted();
-    const page: Unembedded[] = await store.findOfOtherModels({ model, after, limit: PAGE }, deadlineIn(STATEMENT_MILLISECONDS));
+    const page: Unembedded[] = await store.findOfOtherModels({ model, dimensions, after, limit: PAGE }, deadlineIn(STATEMENT_MILLISECONDS));
     const last = page.at(-1);
-    if (!last) break;
+    // Once more from the start, for what was stored behind this walk.
+    if (!last && after === null) break;
+    if (!last) {
+      after = null;
+      continue;
+    }
     await embedPage(page, { store, embedder, report, signal });
     count += page.length;
     after = last;
@@ -82,7 +87,7 @@ async function embedPage(page: readonly Unembedded[], { store, embedder, report,
         `${embedder.model} refuses the text of memory ${failed[0]!.id}. Change or delete it with the service on the old model, or take another model.`,
       );
     if (performance.now() - startedAt > PATIENCE)
-      throw new Error(`${embedder.model} does not answer. What was embedded is kept: run the command again to go on.`);
+      throw new Error(`${embedder.model} does not answer, at memory ${failed[0]!.id}. What was embedded is kept: run the command again to go on.`);
     report('The model does not answer; waiting …');
     await delay(REPORT_EVERY, undefined, { signal });
     waiting = failed;

@@ -35,7 +35,6 @@ export interface Place {
 }
 
 const INDEX = 'memory_embedding';
-const INDEX_MILLISECONDS = 3_600_000;
 
 /** The vector index and what is known of it, of all accounts together: every statement of this module. */
 export function createVectorStore(database: Database) {
@@ -98,24 +97,20 @@ export function createVectorStore(database: Database) {
       await database.define(`DROP INDEX ${INDEX} IF EXISTS`, deadlineIn(30_000));
     },
 
-    /** Settles when the index holds every vector. */
-    async awaitIndex(): Promise<void> {
-      await database.define(`CALL db.awaitIndex('${INDEX}', ${INDEX_MILLISECONDS / 1_000})`, deadlineIn(INDEX_MILLISECONDS + 10_000));
-    },
-
-    /** The share of the index that is built, 0–100. */
-    async indexedPercent(deadline: Deadline): Promise<number> {
+    /** How far the index is built. Throws an Error when that failed. */
+    async indexProgress(deadline: Deadline): Promise<{ ready: boolean; percent: number }> {
       const [row] = await database.read(
-        `SHOW VECTOR INDEXES YIELD name, populationPercent WHERE name = '${INDEX}' RETURN populationPercent`,
+        `SHOW VECTOR INDEXES YIELD name, state, populationPercent WHERE name = '${INDEX}' RETURN state, populationPercent AS percent`,
         {},
         deadline,
       );
-      return (row?.['populationPercent'] as number | undefined) ?? 0;
+      if (row?.['state'] === 'FAILED') throw new Error('Neo4j could not build the vector index; its log says why');
+      return { ready: row?.['state'] === 'ONLINE', percent: (row?.['percent'] as number | undefined) ?? 0 };
     },
 
     /**
-     * Takes up to `limit` memories that wait to be embedded. They are the caller's for a minute, and twice as long each time
-     * that they are taken again, up to an hour: so several processes share the work, none is lost, and a text that no provider accepts does not hold up the others.
+     * Takes up to `limit` memories that wait to be embedded. They are the caller's for five minutes: so several processes share
+     * the work, and what was taken by one that died is taken again.
      */
     async takeUnembedded(limit: number, deadline: Deadline): Promise<Unembedded[]> {
       const rows = await database.write(
@@ -123,8 +118,7 @@ export function createVectorStore(database: Database) {
          WITH m LIMIT $limit
          SET m.lock = true REMOVE m.lock
          WITH m WHERE m.embedAfter <= timestamp()
-         WITH m, coalesce(m.embedTries, 0) AS tries
-         SET m.embedTries = tries + 1, m.embedAfter = timestamp() + 60000 * 2 ^ CASE WHEN tries < 6 THEN tries ELSE 6 END
+         SET m.embedTries = coalesce(m.embedTries, 0) + 1, m.embedAfter = timestamp() + 300000
          RETURN m.accountId AS accountId, m.id AS id, m.content AS content`,
         { limit },
         deadline,
@@ -132,12 +126,12 @@ export function createVectorStore(database: Database) {
       return rows.map(parseUnembedded);
     },
 
-    /** Gives memories back that were taken in vain: anybody may take them at once. */
+    /** Gives memories back that were taken in vain: for two seconds, and twice as long each time, up to an hour, they don't hold up others. */
     async giveBack(memories: readonly Unembedded[], deadline: Deadline): Promise<void> {
       await database.write(
         `UNWIND $memories AS row
          MATCH (m:Unembedded {accountId: row.accountId, id: row.id})
-         SET m.embedAfter = 0, m.embedTries = 0`,
+         SET m.embedAfter = timestamp() + 1000 * 2 ^ CASE WHEN m.embedTries < 12 THEN m.embedTries ELSE 12 END`,
         { memories: sorted(memories.map(({ accountId, id }) => ({ accountId, id }))) },
         deadline,
       );
@@ -165,24 +159,28 @@ export function createVectorStore(database: Database) {
       return row!['count'] as number;
     },
 
-    /** How many of them have a vector of this model. */
-    async countEmbedded(model: string, deadline: Deadline): Promise<number> {
-      const [row] = await database.read('MATCH (m:Memory) WHERE m.embeddingModel = $model RETURN count(m) AS count', { model }, deadline);
+    /** How many of them have a vector of this model and length. */
+    async countEmbedded({ model, dimensions }: Pick<VectorIndex, 'model' | 'dimensions'>, deadline: Deadline): Promise<number> {
+      const [row] = await database.read(
+        'MATCH (m:Memory) WHERE m.embeddingModel = $model AND size(m.embedding) = $dimensions RETURN count(m) AS count',
+        { model, dimensions },
+        deadline,
+      );
       return row!['count'] as number;
     },
 
-    /** The next memories after a place, in the order of account and id, that have no vector of this model. */
+    /** The next memories after a place, in the order of account and id, that have no vector of this model and length. */
     async findOfOtherModels(
-      { model, after, limit }: { model: string; after: Place | null; limit: number },
+      { model, dimensions, after, limit }: Pick<VectorIndex, 'model' | 'dimensions'> & { after: Place | null; limit: number },
       deadline: Deadline,
     ): Promise<Unembedded[]> {
       const rows = await database.read(
         `MATCH (m:Memory) USING INDEX m:Memory(accountId, id)
          WHERE m.accountId >= $accountId AND m.id IS NOT NULL AND (m.accountId > $accountId OR m.id > $id)
-           AND (m.embeddingModel IS NULL OR m.embeddingModel <> $model)
+           AND (m.embedding IS NULL OR m.embeddingModel <> $model OR size(m.embedding) <> $dimensions)
          WITH m ORDER BY m.accountId, m.id LIMIT $limit
          RETURN m.accountId AS accountId, m.id AS id, m.content AS content`,
-        { model, accountId: after?.accountId ?? '', id: after?.id ?? '', limit },
+        { model, dimensions, accountId: after?.accountId ?? '', id: after?.id ?? '', limit },
         deadline,
       );
       return rows.map(parseUnembedded);
