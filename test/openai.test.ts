@@ -182,7 +182,7 @@ describe('a server that fails', () => {
   it('in passing is asked once more, and nobody notices', async () => {
     for (const behaviour of [{ status: 500 }, { status: 503 }, 'cut', { status: 429, headers: { 'retry-after': '1' } }] as const) {
       server.behave(behaviour, 1);
-      const embedder = connect();
+      const embedder = connect({ timeout: 5_000 });
       await expect(embedder.embedQuery('One', {})).resolves.toHaveLength(8);
       expect(embedder.status()).toBe('ok');
     }
