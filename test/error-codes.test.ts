@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type ErrorCode, STATUS_OF_CODE } from '../src/errors.ts';
-import { connectDatabase, type Database } from '../src/graph/database.ts';
 import { generateApiKey } from '../src/modules/access/key.ts';
+import { connectBreakable } from './testkit/breakable-database.ts';
 import { Client, type Reply } from './testkit/client.ts';
 import { sendRaw } from './testkit/raw.ts';
 import { startService, type TestService, useService } from './testkit/service.ts';
@@ -16,14 +16,7 @@ const MISSING_ID = '018f0000-0000-7000-8000-000000000000';
 const LARGE = 'x'.repeat(1024 * 1024);
 const json = { 'content-type': 'application/json' };
 
-/** The real database; while `broken`, searches run a statement that the server can't compute. */
-const neo4j = connectDatabase(inject('neo4j'));
-let broken = false;
-const database: Database = {
-  ...neo4j,
-  read: (statement, parameters, deadline) =>
-    neo4j.read(broken && statement.includes('VECTOR INDEX') ? 'UNWIND [0] AS secret RETURN 1 / secret' : statement, parameters, deadline),
-};
+const database = connectBreakable(inject('neo4j'));
 const service = useService({ database });
 let cutOff: TestService;
 let agent: Client;
@@ -41,15 +34,15 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await cutOff.close();
-  await neo4j.close();
+  await database.close();
 });
 
 async function whileBroken(call: () => Promise<Reply>): Promise<Reply> {
-  broken = true;
+  database.broken = true;
   try {
     return await call();
   } finally {
-    broken = false;
+    database.broken = false;
   }
 }
 

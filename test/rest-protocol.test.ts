@@ -2,10 +2,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { deadlineIn } from '../src/deadline.ts';
-import { connectDatabase, type Database } from '../src/graph/database.ts';
 import { generateApiKey } from '../src/modules/access/key.ts';
 import type { Scope } from '../src/modules/access/principal.ts';
 import { routes } from '../src/rest/routes.ts';
+import { connectBreakable } from './testkit/breakable-database.ts';
 import { Client, type Reply } from './testkit/client.ts';
 import { sendRaw } from './testkit/raw.ts';
 import { startService, type TestService, useService } from './testkit/service.ts';
@@ -14,16 +14,9 @@ const ORIGIN = 'https://app.example';
 const MISSING_ID = '018f0000-0000-7000-8000-000000000000';
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The real database; while `broken`, searches run a statement that the server can't compute. */
-const neo4j = connectDatabase(inject('neo4j'));
-let broken = false;
-const database: Database = {
-  ...neo4j,
-  read: (statement, parameters, deadline) =>
-    neo4j.read(broken && statement.includes('VECTOR INDEX') ? 'UNWIND [0] AS secret RETURN 1 / secret' : statement, parameters, deadline),
-};
+const database = connectBreakable(inject('neo4j'));
 const service = useService({ database, settings: { corsOrigins: [ORIGIN] } });
-afterAll(() => neo4j.close());
+afterAll(() => database.close());
 
 let agent: Client;
 let id: string;
@@ -550,9 +543,9 @@ describe('a request that can hardly be read', () => {
 
 describe('what goes wrong on our side', () => {
   it('is masked, and only the request id leads to it', async () => {
-    broken = true;
+    database.broken = true;
     const reply = await agent.get('/memory/search', { q: 'anything' });
-    broken = false;
+    database.broken = false;
     expectError(reply, 500, 'internal');
     expect(reply.body.error, reply.story).not.toMatch(/zero|secret/);
   });
@@ -706,9 +699,9 @@ describe('the OpenAPI document', () => {
   });
 
   it("describes a search's failure on our side", async () => {
-    broken = true;
+    database.broken = true;
     const reply = await agent.get('/memory/search', { q: 'anything' });
-    broken = false;
+    database.broken = false;
     expectDocumented(reply, 'get', '/memory/search');
   });
 });

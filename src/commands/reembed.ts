@@ -17,12 +17,12 @@ await runCommand(async () => {
   await withDatabase(openDatabase, 'npm run reembed', async ({ database }, { report, signal }) => {
     await migrate(database, report);
     const store = createVectorStore(database);
-    const record = await store.readRecord(deadlineIn(30_000));
+    const known = async () => {
+      const record = await store.readRecord(deadlineIn(30_000));
+      return record?.next ?? record?.current ?? null;
+    };
     // A server that is slow with long texts is waited for, as nobody waits for an answer meanwhile.
-    const embedder = await createEmbedder(
-      { ...loadConfig(), requestTimeout: 240_000 },
-      { known: () => Promise.resolve(record?.next ?? record?.current ?? null), report, signal },
-    );
+    const embedder = await createEmbedder({ ...loadConfig(), requestTimeout: 240_000 }, { known, report, signal });
     try {
       const count = await reembed({ store, embedder, report, signal });
       if (count === null) report(`Nothing to do: the memories are embedded with ${embedder.model} (${embedder.dimensions} dimensions)`);

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import OpenAI, { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
+import OpenAI, { APIConnectionError, APIError } from 'openai';
 import { createAvailability } from './availability.ts';
 import { createBatcher } from './batcher.ts';
 import { cutIntoWindows } from './character-windows.ts';
@@ -36,7 +36,7 @@ class MalformedAnswer extends Error {
   override readonly name = 'MalformedAnswer';
 }
 
-type Connection = Pick<OpenAiEmbedderSettings, 'apiKey' | 'baseUrl' | 'timeout'>;
+type Connection = Pick<OpenAiEmbedderSettings, 'apiKey' | 'baseUrl'>;
 
 /** Embeds through an OpenAI-compatible API. While that does not answer as it should, calls are rejected at once and it is probed. */
 export function createOpenAiEmbedder(settings: OpenAiEmbedderSettings): Embedder {
@@ -113,7 +113,10 @@ export function createOpenAiEmbedder(settings: OpenAiEmbedderSettings): Embedder
  * How long the vectors are that the provider gives for a model.
  * @throws EmbedderUnavailable when it doesn't answer
  */
-export async function measureDimensions(settings: Connection & { model: string }, signal: AbortSignal): Promise<number> {
+export async function measureDimensions(
+  settings: Connection & Pick<OpenAiEmbedderSettings, 'model' | 'timeout'>,
+  signal: AbortSignal,
+): Promise<number> {
   try {
     const [vector] = await fetchVectors(connect(settings), { model: settings.model, texts: ['probe'] }, within(settings.timeout, signal));
     return vector!.length;
@@ -125,13 +128,13 @@ export async function measureDimensions(settings: Connection & { model: string }
   }
 }
 
-/** The library's own time-out ends with the head of an answer, and its body may never come. */
+/** Not the library's own time-out, which ends with the head of an answer, and its body may never come. */
 function within(timeout: number, signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
 }
 
-function connect({ apiKey, baseUrl, timeout }: Connection): OpenAI {
-  return new OpenAI({ apiKey, baseURL: baseUrl ?? null, timeout, maxRetries: 0, logLevel: 'off' });
+function connect({ apiKey, baseUrl }: Connection): OpenAI {
+  return new OpenAI({ apiKey, baseURL: baseUrl ?? null, maxRetries: 0, logLevel: 'off' });
 }
 
 /** The texts' vectors in their order; asked for once more when the provider fails in passing. */
@@ -176,7 +179,6 @@ function decode(base64: string): Float32Array {
 
 /** Milliseconds, or null when a repeat would not help soon. */
 function pauseBeforeRepeat(error: unknown): number | null {
-  if (error instanceof APIConnectionTimeoutError) return null;
   // An answer that is cut off in its middle is a TypeError of fetch.
   if (error instanceof APIConnectionError || error instanceof TypeError) return PAUSE;
   const wanted = retryAfter(error);

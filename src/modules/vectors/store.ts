@@ -130,7 +130,7 @@ export function createVectorStore(database: Database) {
     async giveBack(memories: readonly Unembedded[], deadline: Deadline): Promise<void> {
       await database.write(
         `UNWIND $memories AS row
-         MATCH (m:Unembedded {accountId: row.accountId, id: row.id})
+         MATCH (m:Memory {accountId: row.accountId, id: row.id}) WHERE m:Unembedded
          SET m.embedAfter = timestamp() + 1000 * 2 ^ CASE WHEN m.embedTries < 12 THEN m.embedTries ELSE 12 END`,
         { memories: sorted(memories.map(({ accountId, id }) => ({ accountId, id }))) },
         deadline,
