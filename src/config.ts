@@ -1,9 +1,10 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { loadEnvFile } from 'node:process';
 import { z } from 'zod';
 import { isApiKey } from './modules/access/key.ts';
+import { createPlans, type Plans } from './modules/usage/plans.ts';
 import { commaSeparated } from './validation.ts';
 
 const DURATION_UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -26,6 +27,17 @@ function isProxy(text: string): boolean {
 
 function isOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text;
+}
+
+/** The plans with those of a file. */
+function readPlans(file: string, issue: z.RefinementCtx<string>): Plans {
+  try {
+    return createPlans(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (error) {
+    const mistakes = error instanceof z.ZodError ? error.issues.map(({ path, message }) => `${path.join('.') || 'the file'}: ${message}`) : [];
+    issue.addIssue({ code: 'custom', message: `${file} has no plans: ${mistakes.length > 0 ? mistakes.join('; ') : (error as Error).message}` });
+    return z.NEVER;
+  }
 }
 
 /** Milliseconds, or NaN. */
@@ -85,6 +97,7 @@ const Environment = z
       .refine((origins) => origins.every(isOrigin), { error: 'must be origins such as https://example.com, comma-separated' })
       .default([]),
     INTROSPECTION: flag.default(true),
+    PLANS_FILE: z.string().transform(readPlans).optional(),
     EMBEDDING_PROVIDER: z
       .enum(['local', 'openai'], { error: 'must be local, or openai for OpenAI and everything that speaks its protocol' })
       .default('local'),
@@ -141,6 +154,7 @@ export interface Config {
   readonly trustProxy: boolean | string[];
   readonly corsOrigins: readonly string[];
   readonly introspection: boolean;
+  readonly plans: Plans;
   readonly embedding: EmbeddingConfig;
 }
 
@@ -177,6 +191,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     trustProxy: values.TRUST_PROXY,
     corsOrigins: values.CORS_ORIGINS,
     introspection: values.INTROSPECTION,
+    plans: values.PLANS_FILE ?? createPlans(),
     embedding: embeddingOf(values),
   });
 }

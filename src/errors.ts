@@ -69,6 +69,16 @@ export function preconditionFailed(): ServiceError {
   return new ServiceError('precondition_failed', 'The memory has another version by now; read it again, and repeat with its version');
 }
 
+/** 409: the request conflicts with an earlier one. */
+export function conflict(message: string): ServiceError {
+  return new ServiceError('conflict', message);
+}
+
+/** 429: a limit is spent, until so many seconds have passed. */
+export function rateLimitExceeded(message: string, retryAfterSeconds: number): ServiceError {
+  return new ServiceError('rate_limit_exceeded', message, { retryAfterSeconds });
+}
+
 /** 503: a dependency is away, or the request's deadline passed. */
 export function unavailable(message: string, cause?: unknown): ServiceError {
   return new ServiceError('unavailable', message, { retryAfterSeconds: 1, cause });

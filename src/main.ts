@@ -66,6 +66,7 @@ async function serve(config: Config): Promise<void> {
       embedder,
       calibration,
       version: VERSION,
+      plans: config.plans,
       settings: config,
     });
     closers.push(() => app.close());

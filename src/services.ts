@@ -18,6 +18,7 @@ import { createRecallCounter } from './modules/recall/recall-counter.ts';
 import { createRecallService } from './modules/recall/service.ts';
 import { createRecallStore } from './modules/recall/store.ts';
 import { createEmbeddingQueue } from './modules/vectors/embedding-queue.ts';
+import type { Plans } from './modules/usage/plans.ts';
 import { createVectorStore } from './modules/vectors/store.ts';
 
 export interface ServiceDependencies {
@@ -30,6 +31,8 @@ export interface ServiceDependencies {
   /** The clock, in milliseconds since 1970. */
   readonly now?: () => number;
   readonly batching?: Batching;
+  /** What accounts may use; absent: the plans as decided. */
+  readonly plans?: Plans;
   /** Milliseconds until a tier 1 memory without an expiry of its own is gone. */
   readonly sessionTtl: number;
   readonly logger: FastifyBaseLogger;

@@ -1,13 +1,14 @@
 import { v7 as uuid } from 'uuid';
+import { loadConfig } from '../config.ts';
 import { deadlineIn } from '../deadline.ts';
 import { readArguments, runCommand, UsageError, withAccessStore } from './command-line.ts';
 
-const PLANS = ['free', 'pro', 'power', 'teams', 'max', 'self_hosted'];
+const { plans } = loadConfig();
 const USAGE = `Usage: npm run accounts -- create NAME [--plan PLAN]
        npm run accounts -- list
 
   NAME      1–64 letters, digits, '.', '_' or '-'
-  --plan    ${PLANS.join(', ')} (default: self_hosted)`;
+  --plan    ${plans.names.join(', ')} (default: self_hosted)`;
 
 await runCommand(async () => {
   const { action, others, values } = readArguments({ plan: { type: 'string', default: 'self_hosted' } }, USAGE);
@@ -16,7 +17,7 @@ await runCommand(async () => {
   switch (action) {
     case 'create': {
       if (!/^[A-Za-z0-9._-]{1,64}$/.test(name!)) throw new UsageError(`'${name}' is not a name for an account\n\n${USAGE}`);
-      if (!PLANS.includes(values.plan)) throw new UsageError(`There is no plan '${values.plan}'\n\n${USAGE}`);
+      if (!plans.has(values.plan)) throw new UsageError(`There is no plan '${values.plan}'\n\n${USAGE}`);
       return withAccessStore('npm run accounts', async (store) => {
         const { account, created } = await store.createAccount({ id: uuid(), name: name!, plan: values.plan }, Date.now(), deadlineIn(30_000));
         if (!created) throw new Error(`There is an account '${account.name}' already`);

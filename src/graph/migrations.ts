@@ -44,6 +44,18 @@ const MIGRATIONS: readonly Migration[] = [
          v.knots = '[[-1,0],[0.64,0.01],[0.721,0.1],[0.766,0.3],[0.789,0.5],[0.839,0.8],[0.902,0.97],[1,1]]'`,
     ],
   },
+  {
+    version: 3,
+    title: 'usage, the audit log and idempotency keys',
+    statements: [
+      'CREATE CONSTRAINT usage_month IF NOT EXISTS FOR (u:UsageMonth) REQUIRE (u.accountId, u.month) IS UNIQUE',
+      'CREATE CONSTRAINT usage_reservation IF NOT EXISTS FOR (r:UsageReservation) REQUIRE (r.accountId, r.month, r.owner) IS UNIQUE',
+      'CREATE CONSTRAINT idempotency_key IF NOT EXISTS FOR (k:IdempotencyKey) REQUIRE k.id IS UNIQUE',
+      'CREATE INDEX idempotency_key_by_time IF NOT EXISTS FOR (k:IdempotencyKey) ON (k.at)',
+      'CREATE CONSTRAINT audit_entry_id IF NOT EXISTS FOR (e:AuditEntry) REQUIRE e.id IS UNIQUE',
+      'CREATE CONSTRAINT audit_entry_sequence IF NOT EXISTS FOR (e:AuditEntry) REQUIRE (e.accountId, e.sequence) IS UNIQUE',
+    ],
+  },
 ];
 
 /** The version that this code writes. */

@@ -53,6 +53,7 @@ function extensionsOf(failure: ServiceError): Record<string, unknown> {
   return {
     code: failure.code.toUpperCase(),
     status: failure.status,
+    ...(failure.code === 'rate_limit_exceeded' ? { retryAfter: failure.retryAfterSeconds } : {}),
     ...(failure.problems.length > 0 ? { details: failure.problems.map(({ path, message }) => ({ field: path.join('.') || 'body', message })) } : {}),
   };
 }

@@ -9,8 +9,24 @@ export interface ErrorBody {
   readonly details?: readonly { readonly field: string; readonly message: string }[];
 }
 
+/** The body of a 429, as the specification gives it; `retry_after` in seconds. */
+export interface RateLimitBody {
+  readonly error: 'rate_limit_exceeded';
+  readonly message: string;
+  readonly retry_after: number;
+}
+
 /** Body and headers of an error response. */
-export function errorResponse(failure: ServiceError, requestId: string): { status: number; headers: Record<string, string>; body: ErrorBody } {
+export function errorResponse(
+  failure: ServiceError,
+  requestId: string,
+): { status: number; headers: Record<string, string>; body: ErrorBody | RateLimitBody } {
+  if (failure.code === 'rate_limit_exceeded')
+    return {
+      status: failure.status,
+      headers: headersOf(failure),
+      body: { error: failure.code, message: failure.message, retry_after: failure.retryAfterSeconds! },
+    };
   const details = failure.problems.map(({ path, message }) => ({ field: path.join('.') || 'body', message }));
   const fields = [...new Set(details.map(({ field }) => field))];
   const sentence = details.length === 1 ? `${fields[0]}: ${details[0]!.message}` : fields.join(', ');

@@ -32,7 +32,7 @@ export interface TestService {
   readonly database: Database;
   readonly access: AccessStore;
   /** A client of a new account. */
-  newAccount(options?: KeyOptions): Promise<Client>;
+  newAccount(options?: KeyOptions & { plan?: string }): Promise<Client>;
   /** A client with a further key of the same account. */
   newKey(of: Client, options: KeyOptions): Promise<Client>;
   close(): Promise<void>;
@@ -89,7 +89,7 @@ export async function startService(
     database,
     access,
     async newAccount(options = {}) {
-      const account = { id: uuid(), name: `test-${uuid()}`, plan: 'self_hosted' };
+      const account = { id: uuid(), name: `test-${uuid()}`, plan: options.plan ?? 'self_hosted' };
       await access.createAccount(account, Date.now(), deadlineIn(30_000));
       return newKeyIn(account, options);
     },
