@@ -2,6 +2,7 @@ import type { CodegenConfig } from '@graphql-codegen/cli';
 
 const scalars = {
   DateTime: { input: 'Date | string', output: 'Date' },
+  SafeInt: { input: 'number', output: 'number' },
   JSONObject: { input: 'Record<string, unknown>', output: 'Record<string, unknown>' },
 };
 
@@ -17,6 +18,7 @@ const config: CodegenConfig = {
           MemoryVersion: '../modules/memory/model.ts#MemoryVersion as MemoryVersionModel',
           MemoryConnection: '../modules/memory/service.ts#MemoryPage',
           StoreMemoryPayload: '../modules/memory/service.ts#StoreResult',
+          RecordCiEventPayload: '../modules/memory/service.ts#CiEventResult',
           UpdateMemoryPayload: '../modules/memory/service.ts#UpdateResult',
           SearchMemoriesPayload: '../modules/recall/service.ts#Hits',
           SearchHit: '../modules/recall/service.ts#Hit',

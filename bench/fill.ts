@@ -33,12 +33,15 @@ export async function fill(
   const ids: string[] = [];
   let stored = 0;
   await inParallel(4 * ROWS_A_TRANSACTION, memories.entries(), async ([index, { text }]) => {
+    const account = accountOf(index);
     const { memories: service } = services.contextFor({
-      principal: { account: accountOf(index), keyId: '', keyHint: '', scopes: ['admin'], boundUserId: null },
+      principal: { account, keyId: '', keyHint: '', scopes: ['admin'], boundUserId: null },
       deadline: deadlineIn(60_000),
       requestId: '',
+      tally: services.meter.tally(account.id, services.plans.of(account.plan)),
+      fingerprint: null,
     });
-    ids[index] = (await service.store({ content: text })).id;
+    ids[index] = (await service.store({ content: text }, null)).id;
     if (++stored % 10_000 === 0) report(`Loaded ${stored} memories in ${Math.round((performance.now() - startedAt) / 1_000)} s`);
   });
   await services.close();

@@ -20,6 +20,7 @@ import {
   serviceErrorOfHttp,
 } from './http.ts';
 import type { Principal } from './modules/access/principal.ts';
+import type { Tally } from './modules/usage/meter.ts';
 import { type PublicFiles, serveFiles } from './pages/files.ts';
 import { graphiqlFiles } from './pages/graphiql.ts';
 import { homeFiles } from './pages/home.ts';
@@ -50,6 +51,10 @@ declare module 'fastify' {
     deadline: Deadline;
     /** Null on the paths that need no key. */
     principal: Principal | null;
+    /** What the request retrieves; null without a principal. */
+    tally: Tally | null;
+    /** SHA-256 of the body as it came, with an Idempotency-Key. */
+    bodyHash: string | null;
   }
 }
 
@@ -86,6 +91,8 @@ export async function createApp({ settings, ...dependencies }: AppDependencies):
   const services = createServices({ ...dependencies, sessionTtl: settings.sessionTtl, logger: app.log });
 
   app.decorateRequest('principal', null);
+  app.decorateRequest('tally', null);
+  app.decorateRequest('bodyHash', null);
   app.decorateRequest('deadline', null as unknown as Deadline);
   app.setErrorHandler(fail);
   parseJsonOnly(app);
@@ -104,6 +111,13 @@ export async function createApp({ settings, ...dependencies }: AppDependencies):
       // How the service is can be asked while the database is away.
       acceptStale: pathOf(request) === '/health',
     });
+    const { account } = request.principal;
+    request.tally = services.meter.tally(account.id, services.plans.of(account.plan));
+  });
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    request.tally?.settle(reply.statusCode === 200);
+    request.tally = null;
+    done();
   });
   app.addHook('onResponse', (request, reply, done) => {
     const { method, routeOptions, principal } = request;
@@ -129,7 +143,9 @@ export async function createApp({ settings, ...dependencies }: AppDependencies):
       return currentRequestId.run(request.id, () => graphql.call(app, request, reply));
     },
   });
-  const methods = registerRoutes(app, schema, contextOf);
+  const methods = registerRoutes(app, schema, (request) =>
+    contextOf(request, request.bodyHash === null ? null : [request.routeOptions.url, request.principal?.boundUserId, request.bodyHash]),
+  );
 
   const openApi = createOpenApi(routes, dependencies.version);
   serveFiles(app, pages);
@@ -151,9 +167,9 @@ export async function createApp({ settings, ...dependencies }: AppDependencies):
   });
   return app;
 
-  function contextOf({ principal, deadline, id }: FastifyRequest): Context {
-    if (!principal) throw unauthenticated();
-    return services.contextFor({ principal, deadline, requestId: id });
+  function contextOf({ principal, tally, deadline, id }: FastifyRequest, fingerprint: Context['fingerprint'] = null): Context {
+    if (!principal || !tally) throw unauthenticated();
+    return services.contextFor({ principal, deadline, requestId: id, tally, fingerprint });
   }
 
   function fail(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyCorsOptions } from '@fastify/cors';
@@ -12,11 +13,12 @@ export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
   return typeof given === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(given) ? given : uuid();
 }
 
-/** The only body that is read: JSON in UTF-8. An empty one is none, as clients send with GET and DELETE. */
+/** The only body that is read: JSON in UTF-8. An empty one is none, as clients send with GET and DELETE. With an Idempotency-Key its hash is kept. */
 export function parseJsonOnly(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    if (request.headers['idempotency-key'] !== undefined) request.bodyHash = createHash('sha256').update(body).digest('hex');
     if (body.length === 0) return done(null, undefined);
     let text: string;
     try {

@@ -10,7 +10,7 @@ import { type Authenticator, createAuthenticator } from './modules/access/authen
 import { createAccessStore } from './modules/access/store.ts';
 import { createHealthService, type HealthService } from './modules/health/service.ts';
 import { createMemoryLoaders } from './modules/memory/loaders.ts';
-import { createSerialQueue } from './modules/memory/serial-queue.ts';
+import { createSerialQueue } from './serial-queue.ts';
 import { createMemoryService } from './modules/memory/service.ts';
 import { createMemoryStore } from './modules/memory/store.ts';
 import { type Batching, createMemoryWriter } from './modules/memory/writer.ts';
@@ -18,7 +18,10 @@ import { createRecallCounter } from './modules/recall/recall-counter.ts';
 import { createRecallService } from './modules/recall/service.ts';
 import { createRecallStore } from './modules/recall/store.ts';
 import { createEmbeddingQueue } from './modules/vectors/embedding-queue.ts';
-import type { Plans } from './modules/usage/plans.ts';
+import { createRetrievalMeter, type RetrievalMeter } from './modules/usage/meter.ts';
+import { createPlans, type Plans } from './modules/usage/plans.ts';
+import { createUsageService } from './modules/usage/service.ts';
+import { createUsageStore } from './modules/usage/store.ts';
 import { createVectorStore } from './modules/vectors/store.ts';
 
 export interface ServiceDependencies {
@@ -42,6 +45,8 @@ export interface ServiceDependencies {
 export interface Services {
   readonly authenticator: Authenticator;
   readonly health: HealthService;
+  readonly meter: RetrievalMeter;
+  readonly plans: Plans;
   /** What the resolvers get for one caller. */
   contextFor(caller: Caller): Context;
   /** Ends the work off the request path and waits for the writes under way. The database and the embedder stay open. */
@@ -57,6 +62,7 @@ export function createServices({
   version,
   now = Date.now,
   batching,
+  plans = createPlans(),
   sessionTtl,
   logger,
 }: ServiceDependencies): Services {
@@ -64,15 +70,20 @@ export function createServices({
   const memoryStore = createMemoryStore(database);
   const writer = createMemoryWriter(memoryStore, now, batching);
   const counter = createRecallCounter((rows, deadline) => memoryStore.addRecalls(rows, deadline));
-  const memoryDependencies = { store: memoryStore, writer, embedder, updates: createSerialQueue(), now, sessionTtl };
+  const usageStore = createUsageStore(database);
+  const meter = createRetrievalMeter(usageStore, now);
+  const usageDependencies = { store: usageStore, meter, plans, now };
+  const memoryDependencies = { store: memoryStore, writer, embedder, updates: createSerialQueue(), plans, now, sessionTtl };
   const recallDependencies = { store: createRecallStore(database), embedder, calibration, counter, now };
   const health = createHealthService({ database, disk, embedder: rawEmbedder, version });
   const embeddingQueue = createEmbeddingQueue(createVectorStore(database), rawEmbedder);
-  const background = startBackground({ sweep: memoryStore, counter, embeddingQueue, now, logger });
+  const background = startBackground({ sweeps: [memoryStore, usageStore], counter, meter, embeddingQueue, now, logger });
 
   return {
     authenticator: createAuthenticator(createAccessStore(database)),
     health,
+    meter,
+    plans,
     contextFor(caller) {
       const memories = createMemoryService(memoryDependencies, caller);
       return {
@@ -80,6 +91,7 @@ export function createServices({
         now,
         memories,
         recall: createRecallService(recallDependencies, caller, memories),
+        usage: createUsageService(usageDependencies, caller),
         health,
         loaders: createMemoryLoaders(memories),
       };

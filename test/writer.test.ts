@@ -7,7 +7,8 @@ import { connectDatabase, type Database } from '../src/graph/database.ts';
 import { facetsOf } from '../src/modules/memory/filter.ts';
 import { NEVER } from '../src/modules/memory/model.ts';
 import { scopeOf } from '../src/modules/memory/scope.ts';
-import { createMemoryStore, type MemoryStore, type StoreRow } from '../src/modules/memory/store.ts';
+import { createMemoryStore, type MemoryStore } from '../src/modules/memory/store.ts';
+import type { StoreRow } from '../src/modules/memory/store-batch.ts';
 import { createMemoryWriter, type MemoryWriter } from '../src/modules/memory/writer.ts';
 
 let database: Database;
@@ -49,6 +50,8 @@ function rowOf(accountId: string, content: string, { properties = {}, sourceIds 
     vector: Float32Array.from(randomBytes(384), (byte) => byte - 127),
     sourceIds,
     sourceScopes: null,
+    idempotency: null,
+    storeLimit: null,
   };
 }
 

@@ -9,7 +9,7 @@ const REASONS: Readonly<Record<ErrorCode, string>> = {
   forbidden: 'The key lacks the scope, or is bound to another user.',
   not_found: 'There is no such memory that you can see.',
   method_not_allowed: 'The path has no such method.',
-  conflict: 'It conflicts with what is there.',
+  conflict: 'The Idempotency-Key was used for another request.',
   precondition_failed: 'The memory has another version.',
   payload_too_large: 'The body is larger than 1 MiB.',
   unsupported_media_type: 'The body is not application/json.',
@@ -22,6 +22,13 @@ const CONDITIONS = {
   'If-None-Match': 'An ETag, or several, comma-separated: 304 when the memory still has it.',
   'If-Match': 'An ETag, or several, comma-separated: 412 when the memory has another version.',
 } as const;
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'A text of your own. For 24 hours the same request under the same key is answered as the first time, with Idempotency-Replayed: true, and does nothing; another request under it is a 409.',
+  schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
+};
 const ETag = { description: "The memory's version, in quotes.", schema: { type: 'string' } };
 
 /** The OpenAPI 3.1 document of the routes. */
@@ -56,6 +63,7 @@ export function createOpenApi(routes: readonly Route[], version: string): Record
         ...(route.conditional
           ? [{ name: route.conditional, in: 'header', description: CONDITIONS[route.conditional], schema: { type: 'string' } }]
           : []),
+        ...(route.idempotent ? [IDEMPOTENCY_KEY] : []),
       ],
       ...(route.body ? { requestBody: { required: true, content: json(toSchema(z.looseObject(route.body), 'input')) } } : {}),
       responses: {

@@ -3,7 +3,8 @@ import { Neo4jError } from 'neo4j-driver';
 import { v7 as uuid } from 'uuid';
 import { type Deadline, deadlineIn, deadlinePassed, raceDeadline } from '../../deadline.ts';
 import { unavailable } from '../../errors.ts';
-import type { MemoryStore, StoreOutcome, StoreRow } from './store.ts';
+import type { MemoryStore } from './store.ts';
+import type { StoreOutcome, StoreRow } from './store-batch.ts';
 
 /** How stores are gathered into transactions. */
 export interface Batching {
