@@ -39,7 +39,7 @@ const ABANDONED_AFTER = 2_000;
 /** Milliseconds before the first and before a late repeat. */
 const FIRST_PAUSE = 10;
 const LONGEST_PAUSE = 500;
-/** Milliseconds for which a server that can't be reached is tried again. */
+/** Milliseconds for which a server that can't be reached is tried again; before that it may have taken its time. */
 const UNREACHABLE_FOR = 2_000;
 
 /**
@@ -110,30 +110,30 @@ export function connectDatabase(options: DatabaseOptions): Database {
     setTimeout(() => void old.close().catch(() => undefined), 60_000).unref();
   }
 
-  function inTransaction<T>(work: (run: Run) => Promise<T>, deadline: Deadline): Promise<T> {
-    return call(
-      'WRITE',
-      async (session, config) => {
-        const transaction = session.beginTransaction(config);
-        const result = await work(async (statement, parameters) => {
-          const { records } = await transaction.run(`CYPHER 25\n${statement}`, encode(parameters));
-          return rowsOf(records);
-        });
-        await transaction.commit();
-        return result;
-      },
-      deadline,
-    );
+  /** One round trip, and locks are held no longer than it takes: a connection that falls silent before a commit would hold them until its time-out. */
+  function run(mode: SessionMode, statement: string, parameters: Parameters, deadline: Deadline): Promise<Row[]> {
+    const text = `CYPHER 25\n${statement}`;
+    return call(mode, async (session, config) => rowsOf((await session.run(text, encode(parameters), config)).records), deadline);
   }
 
   return {
-    // One round trip, where a transaction of its own takes another to commit.
-    read: (statement, parameters, deadline) =>
-      call('READ', async (session, config) => rowsOf((await session.run(`CYPHER 25\n${statement}`, encode(parameters), config)).records), deadline),
-    write: (statement, parameters, deadline) => inTransaction((run) => run(statement, parameters), deadline),
-    transaction: inTransaction,
-    define: (statement, deadline) =>
-      call('WRITE', async (session, config) => void (await session.run(`CYPHER 25\n${statement}`, {}, config)), deadline),
+    read: (statement, parameters, deadline) => run('READ', statement, parameters, deadline),
+    write: (statement, parameters, deadline) => run('WRITE', statement, parameters, deadline),
+    transaction: (work, deadline) =>
+      call(
+        'WRITE',
+        async (session, config) => {
+          const transaction = session.beginTransaction(config);
+          const result = await work(async (statement, parameters) => {
+            const { records } = await transaction.run(`CYPHER 25\n${statement}`, encode(parameters));
+            return rowsOf(records);
+          });
+          await transaction.commit();
+          return result;
+        },
+        deadline,
+      ),
+    define: async (statement, deadline) => void (await run('WRITE', statement, {}, deadline)),
     close: () => driver.close(),
   };
 }
@@ -154,12 +154,13 @@ function createDriver({ uri, username, password }: DatabaseOptions): Driver {
  * first repeat while everyone whose store is in the same batch waits with it.
  */
 async function repeat<T>(work: () => Promise<T>, { signal }: Deadline): Promise<T> {
-  const startedAt = performance.now();
+  let unreachableSince = Infinity;
   for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
     try {
       return await work();
     } catch (error) {
-      const isHopeless = isUnreachable(error) && performance.now() - startedAt > UNREACHABLE_FOR;
+      unreachableSince = isUnreachable(error) ? Math.min(unreachableSince, performance.now()) : Infinity;
+      const isHopeless = performance.now() - unreachableSince > UNREACHABLE_FOR;
       if (!isPassing(error) || isHopeless || signal.aborted) throw error;
       await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
       if (signal.aborted) throw error;
@@ -192,7 +193,12 @@ function translate(error: unknown): unknown {
 
 /** A connection that is cut while it logs in is a ProtocolError to the driver, which it does not count as passing. */
 function isPassing(error: unknown): boolean {
-  return error instanceof Neo4jError && (isRetryableError(error) || error.code === 'ProtocolError');
+  return isBrokenHandshake(error) || (error instanceof Neo4jError && (isRetryableError(error) || error.code === 'ProtocolError'));
+}
+
+/** The driver reads beyond the end of a server's first answer when that comes in pieces, or only in part. */
+function isBrokenHandshake(error: unknown): boolean {
+  return error instanceof RangeError && (error as NodeJS.ErrnoException).code === 'ERR_OUT_OF_RANGE';
 }
 
 function isUnreachable(error: unknown): boolean {
@@ -212,9 +218,9 @@ export async function isBroken(database: Pick<Database, 'read'>): Promise<boolea
 }
 
 function isDatabaseAway(error: unknown): boolean {
+  if (isPassing(error)) return true;
   if (!(error instanceof Neo4jError)) return false;
   return (
-    isPassing(error) ||
     error.code === 'N/A' ||
     error.code.startsWith('Neo.TransientError') ||
     error.code.startsWith('Neo.ClientError.Transaction.TransactionTimedOut') ||
