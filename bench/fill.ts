@@ -26,7 +26,7 @@ export async function fill(
     embedder: { ...embedder, embedPassage: (text) => Promise.resolve({ vector: vectors.get(text)!, cut: false }) },
     calibration: knownCalibrations[embedder.model]!,
     version: 'bench',
-    batching: { rows: ROWS_A_TRANSACTION, underWay: 2 },
+    batching: { rows: ROWS_A_TRANSACTION, underWay: 2, patience: 50 },
     sessionTtl: DEFAULTS.sessionTtl,
     logger: fastify().log,
   });

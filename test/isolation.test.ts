@@ -593,6 +593,9 @@ describe('the same content', () => {
 });
 
 describe('every statement that a request runs', () => {
+  /** The kinds of nodes that belong to an account. */
+  const HOLDS_OF_ACCOUNTS = /:(Memory|UsageMonth|IdempotencyKey)\b|memory_/;
+
   interface Recorded {
     readonly statement: string;
     readonly parameters: Parameters;
@@ -668,6 +671,13 @@ describe('every statement that a request runs', () => {
       for (const reply of [await caller.get(`/memory/${id}/history`, user), await caller.post(`/memory/${id}/restore`, { version: 1, ...user })])
         expect(reply.status, reply.story).toBe(200);
       for (const target of [id, source]) expect((await caller.delete(`/memory/${target}`, user)).status).toBe(200);
+      const event = await caller.send(
+        'POST',
+        '/webhook/ci',
+        { content: `Event ${words}`, event_type: words },
+        { 'idempotency-key': `${words}-${uuid()}` },
+      );
+      for (const reply of [event, await caller.get('/usage')]) expect(reply.status, reply.story).toBe(200);
     }
 
     const seen = new Set<string>();
@@ -676,13 +686,13 @@ describe('every statement that a request runs', () => {
       if (statement.startsWith('MATCH (m:Unembedded)')) continue;
       seen.add(statement);
       expect(statement).not.toMatch(/marker9|user-|[0-9a-f]{8}-[0-9a-f]{4}|'[a-z]?[0-9a-f]{20}/i);
-      if (!/:Memory\b|memory_/.test(statement)) continue;
+      if (!HOLDS_OF_ACCOUNTS.test(statement)) continue;
       expect(statement).toMatch(/\$accountId|row\.accountId|row\.properties\.accountId/);
       const { rows } = parameters as { rows?: readonly { accountId?: string; properties?: { accountId: string } }[] };
       const accounts = rows ? rows.map((row) => row.accountId ?? row.properties?.accountId) : [parameters['accountId']];
       expect(new Set(accounts), statement).toEqual(new Set([agent.account.id]));
     }
-    const others = [...seen].filter((statement) => !/:Memory\b|memory_/.test(statement));
+    const others = [...seen].filter((statement) => !HOLDS_OF_ACCOUNTS.test(statement));
     expect(
       others.every((statement) => /^MATCH \((k:ApiKey \{hash: \$hash\}|c:Commit \{id: \$commitId\})\)/.test(statement)),
       others.join('\n'),

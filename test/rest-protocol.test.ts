@@ -61,6 +61,12 @@ const ENDPOINTS: { name: string; scope: Scope | null; call: (client: Client, pre
     scope: 'memory:delete',
     call: async (client, prefix = '') => client.delete(`${prefix}/memory/${await agent.store(`To be deleted ${Math.random()}`)}`),
   },
+  {
+    name: 'POST /webhook/ci',
+    scope: 'memory:write',
+    call: (client, prefix = '') => client.post(`${prefix}/webhook/ci`, { content: 'Deployed', event_type: 'deployment' }),
+  },
+  { name: 'GET /usage', scope: 'memory:read', call: (client, prefix = '') => client.get(`${prefix}/usage`) },
   { name: 'GET /health', scope: null, call: (client, prefix = '') => client.get(`${prefix}/health`) },
 ];
 

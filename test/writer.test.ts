@@ -97,7 +97,8 @@ describe('the writer', () => {
     const { sizes, storeBatch } = watched();
     const writer = createMemoryWriter({ storeBatch });
     const accountId = uuid();
-    for (const row of rowsOf(accountId, 3)) expect(await put(writer, row, deadlineIn(10_000))).toEqual({ id: row.properties.id, stored: true });
+    for (const row of rowsOf(accountId, 3))
+      expect(await put(writer, row, deadlineIn(10_000))).toEqual({ id: row.properties.id, stored: true, replayed: false });
     expect(sizes).toEqual([1, 1, 1]);
   });
 
@@ -108,7 +109,9 @@ describe('the writer', () => {
     const rows = rowsOf(accountId, 200);
     const outcomes = await Promise.all(rows.map((row) => put(writer, row, deadlineIn(10_000))));
     expect(sizes).toEqual([32, 32, 64, 64, 8]);
-    expect(outcomes, 'each caller gets the outcome of its own row').toEqual(rows.map((row) => ({ id: row.properties.id, stored: true })));
+    expect(outcomes, 'each caller gets the outcome of its own row').toEqual(
+      rows.map((row) => ({ id: row.properties.id, stored: true, replayed: false })),
+    );
     expect(await storedContents(accountId)).toEqual(rows.map(({ properties }) => properties['content']).sort());
   });
 
@@ -168,7 +171,7 @@ describe('a row that the database refuses', () => {
 
   it('fails alone: every other row of its transaction is stored', async () => {
     const watch = watched();
-    const writer = createMemoryWriter(watch);
+    const writer = createMemoryWriter(watch, Date.now, { rows: 64, underWay: 2, patience: 10_000 });
     const accountId = uuid();
     const rows = rowsOf(accountId, 40);
     rows[20] = rowOf(accountId, 'Bad', { properties: BAD });

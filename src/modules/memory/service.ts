@@ -391,10 +391,11 @@ function expiryAfter(
   return current;
 }
 
-/** Null in the patch deletes a key. Throws 400 when the whole grows beyond what metadata may be. */
+/** Null in the patch deletes a key. Throws 400 when the whole is beyond what metadata may be, or that of an event, which may be larger from the start. */
 function mergeMetadata(current: Record<string, unknown>, patch: Record<string, unknown>): Record<string, unknown> {
   const merged = Object.entries({ ...current, ...patch }).filter(([key]) => patch[key] !== null);
-  const { metadata } = parseOrThrow(z.object({ metadata: rules.metadata }), { metadata: Object.fromEntries(merged) });
+  const rule = rules.metadata.safeParse(current).success ? rules.metadata : rules.eventMetadata;
+  const { metadata } = parseOrThrow(z.object({ metadata: rule }), { metadata: Object.fromEntries(merged) });
   // GraphQL's literals are objects without a prototype, which are not equal to what was stored.
   return JSON.parse(JSON.stringify(metadata)) as Record<string, unknown>;
 }
