@@ -8,7 +8,8 @@ import type { GuardedEmbedder } from '../../embedding/guarded.ts';
 import { raceDeadline } from '../../deadline.ts';
 import { forbidden, invalidParameter, notFound, preconditionFailed } from '../../errors.ts';
 import { parseOrThrow, whole, withoutNulls } from '../../validation.ts';
-import { effectiveUserId, requireScope } from '../access/principal.ts';
+import { effectiveUserId } from '../access/principal.ts';
+import { authorise } from '../access/scopes.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { facetsOf, type MemoryFilter } from './filter.ts';
 import { FilterInput, rules, StoreInput, UpdateInput } from './input.ts';
@@ -112,7 +113,7 @@ export function createMemoryService(
 
   return {
     async store(input: object): Promise<StoreResult> {
-      requireScope(principal, 'memory:write');
+      authorise(principal, 'storeMemory');
       const given = parseOrThrow(StoreInput, withoutNulls(input));
       const userId = effectiveUserId(principal, given.userId);
       const storedAt = now();
@@ -159,7 +160,7 @@ export function createMemoryService(
     },
 
     async update(id: string, userId: unknown, input: unknown, ifVersion: unknown): Promise<UpdateResult> {
-      requireScope(principal, 'memory:write');
+      authorise(principal, 'updateMemory');
       const visibility = visible(userId, 'change');
       const given = parseOrThrow(UpdateInput, input);
       const versions = parseOrThrow(VersionArguments, { ifVersion }).ifVersion;
@@ -174,7 +175,7 @@ export function createMemoryService(
 
     /** Gives the memory back what it was in a version of its history. */
     async restore(id: string, userId: unknown, request: { version: number; ifVersion: unknown }): Promise<UpdateResult> {
-      requireScope(principal, 'memory:write');
+      authorise(principal, 'restoreMemory');
       const visibility = visible(userId, 'change');
       const { version, ifVersion: versions } = parseOrThrow(RestoreArguments, request);
       const changedAt = now();
@@ -190,7 +191,7 @@ export function createMemoryService(
     },
 
     async delete(id: string, userId: unknown, ifVersion: unknown): Promise<{ id: string; deleted: true }> {
-      requireScope(principal, 'memory:delete');
+      authorise(principal, 'deleteMemory');
       const visibility = visible(userId, 'change');
       const versions = parseOrThrow(VersionArguments, { ifVersion }).ifVersion;
       const erased = await store.erase({ id, visibility, versions, commitId: uuid(), now: now() }, deadline);
@@ -201,13 +202,13 @@ export function createMemoryService(
 
     /** What the memories of these ids were before each of their last `limit` changes, the latest first. */
     findVersions(ids: readonly string[], limit: number): Promise<Map<string, MemoryVersion[]>> {
-      requireScope(principal, 'memory:read');
+      authorise(principal, 'memory');
       return store.findVersions({ ids, visibility: visible(null), limit, now: now() }, deadline);
     },
 
     /** The memories of these ids that the caller, for that user, can see. */
     async findMany(ids: readonly string[], userId: string | null): Promise<Map<string, Memory>> {
-      requireScope(principal, 'memory:read');
+      authorise(principal, 'memory');
       const found = await store.findMany(ids, visible(userId), now(), deadline);
       return new Map(found.map((memory) => [memory.id, memory]));
     },
@@ -225,7 +226,7 @@ export function createMemoryService(
       after: string | null;
       offset: number | null;
     }): MemoryPage {
-      requireScope(principal, 'memory:read');
+      authorise(principal, 'memories');
       const filter = this.filter(request.filter);
       const { newestFirst, first } = request;
       if (request.after !== null && request.offset !== null)
