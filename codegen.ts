@@ -2,6 +2,7 @@ import type { CodegenConfig } from '@graphql-codegen/cli';
 
 const scalars = {
   DateTime: { input: 'Date | string', output: 'Date' },
+  SafeInt: { input: 'number', output: 'number' },
   JSONObject: { input: 'Record<string, unknown>', output: 'Record<string, unknown>' },
 };
 
@@ -20,6 +21,10 @@ const config: CodegenConfig = {
           UpdateMemoryPayload: '../modules/memory/service.ts#UpdateResult',
           SearchMemoriesPayload: '../modules/recall/service.ts#Hits',
           SearchHit: '../modules/recall/service.ts#Hit',
+          ApiKeyScope: '../modules/access/principal.ts#Scope',
+          Account: '../modules/access/service.ts#AccountView',
+          ApiKey: '../modules/access/store.ts#ApiKey as ApiKeyModel',
+          AuditEntry: '../modules/access/audit.ts#AuditEntry as AuditEntryModel',
         },
         scalars,
         enumsAsTypes: true,

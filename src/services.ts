@@ -7,6 +7,9 @@ import { withServiceErrors } from './embedding/guarded.ts';
 import type { Database } from './graph/database.ts';
 import type { DiskWatch } from './graph/local/disk.ts';
 import { type Authenticator, createAuthenticator } from './modules/access/authenticator.ts';
+import { createAuditLog } from './modules/access/audit-log.ts';
+import { createKeyUses } from './modules/access/key-uses.ts';
+import { createAccessService } from './modules/access/service.ts';
 import { createAccessStore } from './modules/access/store.ts';
 import { createHealthService, type HealthService } from './modules/health/service.ts';
 import { createMemoryLoaders } from './modules/memory/loaders.ts';
@@ -18,7 +21,7 @@ import { createRecallCounter } from './modules/recall/recall-counter.ts';
 import { createRecallService } from './modules/recall/service.ts';
 import { createRecallStore } from './modules/recall/store.ts';
 import { createEmbeddingQueue } from './modules/vectors/embedding-queue.ts';
-import type { Plans } from './modules/usage/plans.ts';
+import { createPlans, type Plans } from './modules/usage/plans.ts';
 import { createVectorStore } from './modules/vectors/store.ts';
 
 export interface ServiceDependencies {
@@ -57,6 +60,7 @@ export function createServices({
   version,
   now = Date.now,
   batching,
+  plans = createPlans(),
   sessionTtl,
   logger,
 }: ServiceDependencies): Services {
@@ -64,14 +68,17 @@ export function createServices({
   const memoryStore = createMemoryStore(database);
   const writer = createMemoryWriter(memoryStore, now, batching);
   const counter = createRecallCounter((rows, deadline) => memoryStore.addRecalls(rows, deadline));
-  const memoryDependencies = { store: memoryStore, writer, embedder, updates: createSerialQueue(), now, sessionTtl };
+  const accessStore = createAccessStore(database);
+  const keyUses = createKeyUses((uses, deadline) => accessStore.noteUses(uses, deadline), now);
+  const accessDependencies = { store: accessStore, auditLog: createAuditLog(database), plans, now };
+  const memoryDependencies = { store: memoryStore, writer, embedder, queue: createSerialQueue(), now, sessionTtl };
   const recallDependencies = { store: createRecallStore(database), embedder, calibration, counter, now };
   const health = createHealthService({ database, disk, embedder: rawEmbedder, version });
   const embeddingQueue = createEmbeddingQueue(createVectorStore(database), rawEmbedder);
-  const background = startBackground({ sweep: memoryStore, counter, embeddingQueue, now, logger });
+  const background = startBackground({ sweep: memoryStore, counter, keyUses, embeddingQueue, now, logger });
 
   return {
-    authenticator: createAuthenticator(createAccessStore(database)),
+    authenticator: createAuthenticator(accessStore, keyUses),
     health,
     contextFor(caller) {
       const memories = createMemoryService(memoryDependencies, caller);
@@ -80,6 +87,7 @@ export function createServices({
         now,
         memories,
         recall: createRecallService(recallDependencies, caller, memories),
+        access: createAccessService(accessDependencies, caller),
         health,
         loaders: createMemoryLoaders(memories),
       };

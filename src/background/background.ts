@@ -1,11 +1,13 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { type Deadline, deadlineIn } from '../deadline.ts';
 import type { EmbeddingQueue } from '../modules/vectors/embedding-queue.ts';
+import type { KeyUses } from '../modules/access/key-uses.ts';
 import type { RecallCounter } from '../modules/recall/recall-counter.ts';
 
 export interface BackgroundDependencies {
   readonly sweep: { sweep(request: { now: number; commitsBefore: number; limit: number }, deadline: Deadline): Promise<{ finished: boolean }> };
   readonly counter: RecallCounter;
+  readonly keyUses: KeyUses;
   readonly embeddingQueue: EmbeddingQueue;
   readonly now: () => number;
   readonly logger: Pick<FastifyBaseLogger, 'warn' | 'info'>;
@@ -18,11 +20,12 @@ const EMBED_EVERY = 1_000;
 const COMMITS_KEPT = 3_600_000;
 const SWEPT_AT_ONCE = 1_000;
 
-/** Work that no request waits for: erasing what has expired, embedding what could not be, and writing the counts of recalls. */
-export function startBackground({ sweep, counter, embeddingQueue, now, logger }: BackgroundDependencies): { stop(): Promise<void> } {
+/** Work that no request waits for: erasing what has expired, embedding what could not be, and writing the counts of recalls and the uses of keys. */
+export function startBackground({ sweep, counter, keyUses, embeddingQueue, now, logger }: BackgroundDependencies): { stop(): Promise<void> } {
   let stopping = false;
   const tasks = [
     every(FLUSH_EVERY, 'counting recalls', () => counter.flush()),
+    every(FLUSH_EVERY, 'noting when keys were used', () => keyUses.flush()),
     every(EMBED_EVERY, 'embedding what was stored while the model was away', async () => {
       const count = await embeddingQueue.work(() => stopping);
       if (count > 0) logger.info({ count }, 'embedded memories that were stored while the model was away');
@@ -58,6 +61,7 @@ export function startBackground({ sweep, counter, embeddingQueue, now, logger }:
       for (const { timer } of tasks) clearInterval(timer);
       for (const { running } of tasks) await running();
       await counter.flush().catch((error: unknown) => logger.warn({ err: error }, 'counting recalls failed at shutdown'));
+      await keyUses.flush().catch((error: unknown) => logger.warn({ err: error }, 'noting when keys were used failed at shutdown'));
     },
   };
 }

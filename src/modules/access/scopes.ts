@@ -18,6 +18,12 @@ export const SCOPE_OF = {
   restoreMemory: 'memory:write',
   recordCiEvent: 'memory:write',
   deleteMemory: 'memory:delete',
+  account: 'admin',
+  apiKeys: 'admin',
+  auditLog: 'admin',
+  createApiKey: 'admin',
+  rotateApiKey: 'admin',
+  revokeApiKey: 'admin',
   health: null,
 } as const satisfies Record<RootField | Coming, Scope | null>;
 

@@ -8,6 +8,7 @@ import type { GuardedEmbedder } from '../../embedding/guarded.ts';
 import { raceDeadline } from '../../deadline.ts';
 import { forbidden, invalidParameter, notFound, preconditionFailed } from '../../errors.ts';
 import { parseOrThrow, whole, withoutNulls } from '../../validation.ts';
+import { recordOf } from '../access/audit.ts';
 import { effectiveUserId } from '../access/principal.ts';
 import { authorise } from '../access/scopes.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
@@ -24,7 +25,7 @@ export interface MemoryServiceDependencies {
   readonly store: MemoryStore;
   readonly writer: MemoryWriter;
   readonly embedder: GuardedEmbedder;
-  readonly updates: SerialQueue;
+  readonly queue: SerialQueue;
   readonly now: () => number;
   /** Milliseconds until a tier 1 memory without an expiry of its own is gone. */
   readonly sessionTtl: number;
@@ -66,10 +67,7 @@ const RestoreArguments = VersionArguments.extend({ version: whole(1, MAXIMUM_VER
 const OffsetArgument = z.object({ offset: rules.offset.nullable() });
 
 /** The memories of one caller. Every method authorises, then validates, then acts. */
-export function createMemoryService(
-  { store, writer, embedder, updates, now, sessionTtl }: MemoryServiceDependencies,
-  { principal, deadline }: Caller,
-) {
+export function createMemoryService({ store, writer, embedder, queue, now, sessionTtl }: MemoryServiceDependencies, { principal, deadline }: Caller) {
   const accountId = principal.account.id;
 
   /** What a request may see, and, for a key that is bound to a user, only that user's own when it changes something. */
@@ -97,7 +95,7 @@ export function createMemoryService(
     }: { id: string; visibility: Visibility; versions: readonly number[] | null; now: number; embedding: PassageVector | null },
     wanted: (locked: LockedMemory) => Wanted,
   ): Promise<UpdateResult | null> {
-    const updating = updates.run(`${accountId} ${id}`, () =>
+    const updating = queue.run(`${accountId} ${id}`, () =>
       store.update(
         { id, visibility, commitId: uuid(), now },
         (locked) => {
@@ -194,8 +192,11 @@ export function createMemoryService(
       authorise(principal, 'deleteMemory');
       const visibility = visible(userId, 'change');
       const versions = parseOrThrow(VersionArguments, { ifVersion }).ifVersion;
-      const erased = await store.erase({ id, visibility, versions, commitId: uuid(), now: now() }, deadline);
-      if (erased) return { id, deleted: true };
+      const at = now();
+      const record = recordOf(uuid(), accountId, { actor: principal.keyId, at }, { action: 'memory.deleted', target: id, details: {} });
+      // One after the other, as the account's audit log would make them wait in the database, each with a connection of the pool.
+      const erasing = queue.run(accountId, () => store.erase({ id, visibility, versions, record, now: at }, deadline));
+      if (await raceDeadline(erasing, deadline)) return { id, deleted: true };
       if (versions && (await store.findMany([id], visibility, now(), deadline)).length > 0) throw preconditionFailed();
       return refuseChange(id, userId);
     },
