@@ -20,6 +20,7 @@ import {
   serviceErrorOfHttp,
 } from './http.ts';
 import type { Principal } from './modules/access/principal.ts';
+import { requireScopes } from './modules/access/scopes.ts';
 import type { Tally } from './modules/usage/meter.ts';
 import { type PublicFiles, serveFiles } from './pages/files.ts';
 import { graphiqlFiles } from './pages/graphiql.ts';
@@ -86,6 +87,7 @@ export async function createApp({ settings, ...dependencies }: AppDependencies):
   });
   const schema = createSchema();
   validateOperations(Object.values(operations), schema);
+  requireScopes(schema);
   const pages: PublicFiles = new Map([...homeFiles(dependencies), ...graphiqlFiles(settings), ...referenceFiles()]);
   const openPaths = new Set(['/livez', '/readyz', '/openapi.json', ...pages.keys()]);
   const services = createServices({ ...dependencies, sessionTtl: settings.sessionTtl, logger: app.log });

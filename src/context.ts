@@ -1,5 +1,6 @@
 import type { Deadline } from './deadline.ts';
 import type { Principal } from './modules/access/principal.ts';
+import type { AccessService } from './modules/access/service.ts';
 import type { HealthService } from './modules/health/service.ts';
 import type { MemoryLoaders } from './modules/memory/loaders.ts';
 import type { MemoryService } from './modules/memory/service.ts';
@@ -25,6 +26,7 @@ export interface Context extends Caller {
   readonly memories: MemoryService;
   readonly recall: RecallService;
   readonly usage: UsageService;
+  readonly access: AccessService;
   readonly health: HealthService;
   readonly loaders: MemoryLoaders;
 }

@@ -10,7 +10,8 @@ import { withDiskGuard } from './graph/disk-guard.ts';
 import { migrate } from './graph/migrations.ts';
 import { openDatabase } from './graph/open.ts';
 import { apiKeyFile, bootstrapAccess } from './modules/access/bootstrap.ts';
-import { createAccessStore } from './modules/access/store.ts';
+import { type AccessStore, createAccessStore } from './modules/access/store.ts';
+import type { Plans } from './modules/usage/plans.ts';
 import { openVectorIndex } from './modules/vectors/opening.ts';
 import { createVectorStore } from './modules/vectors/store.ts';
 import { VERSION } from './version.ts';
@@ -55,6 +56,7 @@ async function serve(config: Config): Promise<void> {
     closers.push(() => loading.then((embedder) => embedder.close()).catch(() => undefined));
     await migrated;
     const access = createAccessStore(opened.database);
+    await requireKnownPlans(access, config.plans);
     const { newKey } = await bootstrapAccess(access, { dataDir: config.dataDir, givenKey: config.bootstrapApiKey, report });
     const embedder = await loading;
     signal.throwIfAborted();
@@ -100,6 +102,16 @@ async function requireFreePort({ port, host }: Config): Promise<void> {
     );
     probe.listen(port, host, () => probe.close(() => resolve()));
   });
+}
+
+/** An account whose plan nobody knows would otherwise get the limits of another one. */
+async function requireKnownPlans(access: AccessStore, plans: Plans): Promise<void> {
+  const others = await access.findOtherPlans(plans.names, deadlineIn(30_000));
+  if (others.length === 0) return;
+  const accounts = others.map(({ name, plan }) => `'${name}' has the plan '${plan}'`).join(', ');
+  throw new Error(
+    `the plans are ${plans.names.join(', ')}, but the account ${accounts}. Put the plan into PLANS_FILE, or give the account another one: npm run accounts -- plan NAME PLAN`,
+  );
 }
 
 function greet(bound: ReturnType<ReturnType<typeof createServer>['address']>, config: Config, newKey: string | null): void {

@@ -7,6 +7,9 @@ import { withServiceErrors } from './embedding/guarded.ts';
 import type { Database } from './graph/database.ts';
 import type { DiskWatch } from './graph/local/disk.ts';
 import { type Authenticator, createAuthenticator } from './modules/access/authenticator.ts';
+import { createAuditLog } from './modules/access/audit-log.ts';
+import { createKeyUses } from './modules/access/key-uses.ts';
+import { createAccessService } from './modules/access/service.ts';
 import { createAccessStore } from './modules/access/store.ts';
 import { createHealthService, type HealthService } from './modules/health/service.ts';
 import { createMemoryLoaders } from './modules/memory/loaders.ts';
@@ -70,17 +73,20 @@ export function createServices({
   const memoryStore = createMemoryStore(database);
   const writer = createMemoryWriter(memoryStore, now, batching);
   const counter = createRecallCounter((rows, deadline) => memoryStore.addRecalls(rows, deadline));
+  const accessStore = createAccessStore(database);
+  const keyUses = createKeyUses((uses, deadline) => accessStore.noteUses(uses, deadline), now);
+  const accessDependencies = { store: accessStore, auditLog: createAuditLog(database), plans, now };
   const usageStore = createUsageStore(database);
   const meter = createRetrievalMeter(usageStore, now);
   const usageDependencies = { store: usageStore, meter, plans, now };
-  const memoryDependencies = { store: memoryStore, writer, embedder, updates: createSerialQueue(), plans, now, sessionTtl };
+  const memoryDependencies = { store: memoryStore, writer, embedder, queue: createSerialQueue(), plans, now, sessionTtl };
   const recallDependencies = { store: createRecallStore(database), embedder, calibration, counter, now };
   const health = createHealthService({ database, disk, embedder: rawEmbedder, version });
   const embeddingQueue = createEmbeddingQueue(createVectorStore(database), rawEmbedder);
-  const background = startBackground({ sweeps: [memoryStore, usageStore], counter, meter, embeddingQueue, now, logger });
+  const background = startBackground({ sweeps: [memoryStore, usageStore], counter, meter, keyUses, embeddingQueue, now, logger });
 
   return {
-    authenticator: createAuthenticator(createAccessStore(database)),
+    authenticator: createAuthenticator(accessStore, keyUses),
     health,
     meter,
     plans,
@@ -92,6 +98,7 @@ export function createServices({
         memories,
         recall: createRecallService(recallDependencies, caller, memories),
         usage: createUsageService(usageDependencies, caller),
+        access: createAccessService(accessDependencies, caller),
         health,
         loaders: createMemoryLoaders(memories),
       };

@@ -19,7 +19,7 @@ import { createMemoryStore } from '../src/modules/memory/store.ts';
 import { Client } from './testkit/client.ts';
 import { type Neo4j, setUpSchema, startNeo4j } from './testkit/neo4j.ts';
 import { runtimeDir } from './testkit/runtime-dir.ts';
-import { startService, type TestService } from './testkit/service.ts';
+import { byCommand, startService, type TestService } from './testkit/service.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const { signal } = new AbortController();
@@ -59,7 +59,7 @@ describe('a backup and its restore', () => {
   it('give the API with its old keys', async () => {
     const bound = await service.newKey(client, { userId: 'maya', scopes: ['memory:read'] });
     const revoked = await service.newKey(client, {});
-    await service.access.revokeKey(client.account.name, revoked.keyId, Date.now(), deadlineIn(10_000));
+    await service.access.revokeKey(client.account.id, revoked.keyId, byCommand(), deadlineIn(10_000));
     const expired = await service.newKey(client, { expiresAt: Date.now() - 1 });
     const id = await client.store({ content: 'Maya keeps a sourdough starter called Otto', user_id: 'maya', tags: ['bread'] });
     await restoreInto(target, await backup());

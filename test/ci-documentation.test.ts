@@ -35,7 +35,7 @@ function run(script: string, agent: Client, environment: Record<string, string>)
 }
 
 describe.skipIf(!hasJq)('a step of docs/ci.md', () => {
-  it.each([
+  it.each<{ system: string; start: RegExp; environment: Record<string, string>; stored: Record<string, unknown> }>([
     {
       system: 'GitHub Actions',
       start: /^ *run: \|$/,

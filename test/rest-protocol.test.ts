@@ -8,7 +8,7 @@ import { routes } from '../src/rest/routes.ts';
 import { connectBreakable } from './testkit/breakable-database.ts';
 import { Client, type Reply } from './testkit/client.ts';
 import { sendRaw } from './testkit/raw.ts';
-import { startService, type TestService, useService } from './testkit/service.ts';
+import { byCommand, startService, type TestService, useService } from './testkit/service.ts';
 
 const ORIGIN = 'https://app.example';
 const MISSING_ID = '018f0000-0000-7000-8000-000000000000';
@@ -301,7 +301,7 @@ describe('a request without a valid key', () => {
     const revoked = await service.newKey(agent, { scopes: ['memory:read'] });
     const before = await revoked.get('/memory/list');
     expect(before.status, before.story).toBe(200);
-    await service.access.revokeKey(agent.account.name, revoked.keyId, Date.now(), deadlineIn(10_000));
+    await service.access.revokeKey(agent.account.id, revoked.keyId, byCommand(), deadlineIn(10_000));
     await wait(1_000);
     const after = await revoked.get('/memory/list');
     expectError(after, 401, 'unauthenticated');

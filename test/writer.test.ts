@@ -4,6 +4,8 @@ import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Deadline, deadlineIn } from '../src/deadline.ts';
 import { connectDatabase, type Database } from '../src/graph/database.ts';
+import { recordOf } from '../src/modules/access/audit.ts';
+import { beginChain } from '../src/modules/access/audit-log.ts';
 import { facetsOf } from '../src/modules/memory/filter.ts';
 import { NEVER } from '../src/modules/memory/model.ts';
 import { scopeOf } from '../src/modules/memory/scope.ts';
@@ -225,10 +227,10 @@ describe('a transaction that is repeated', () => {
     const rows = [...rowsOf(accountId, 3), rowOf(accountId, 'Row 1'), rowOf(accountId, 'Orphan', { sourceIds: [uuid()] })];
     const commitId = uuid();
     const first = await store.storeBatch(rows, commitId, Date.now(), deadlineIn(10_000));
-    await store.erase(
-      { id: rows[0]!.properties.id, visibility: { accountId, scopes: null }, versions: null, commitId: uuid(), now: Date.now() },
-      deadlineIn(10_000),
-    );
+    await database.transaction((run) => beginChain(run, accountId), deadlineIn(10_000));
+    const { id } = rows[0]!.properties;
+    const record = recordOf(uuid(), accountId, { actor: 'test', at: Date.now() }, { action: 'memory.deleted', target: id, details: {} });
+    await store.erase({ id, visibility: { accountId, scopes: null }, versions: null, record, now: Date.now() }, deadlineIn(10_000));
     const again = await store.storeBatch(rows, commitId, Date.now(), deadlineIn(10_000));
     expect(again).toEqual(first);
     expect(await storedContents(accountId), 'what was erased meanwhile stays erased').toEqual(['Row 1', 'Row 2']);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type ErrorCode, STATUS_OF_CODE } from '../errors.ts';
+import { SCOPE_OF } from '../modules/access/scopes.ts';
 import * as responses from './responses.ts';
 import type { Route } from './route.ts';
 
@@ -56,7 +57,7 @@ export function createOpenApi(routes: readonly Route[], version: string): Record
       operationId: operationIdOf(route),
       tags: [route.path.split('/')[1]],
       ...(route.description ? { description: route.description } : {}),
-      security: [{ apiKey: route.scope ? [route.scope] : [] }],
+      security: [{ apiKey: [SCOPE_OF[route.operation]].filter((scope) => scope !== null) }],
       parameters: [
         ...(route.path.includes('{id}') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []),
         ...Object.entries(route.query).map(([name, rule]) => parameterOf(name, rule, toSchema(rule, 'input'))),

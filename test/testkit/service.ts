@@ -9,6 +9,7 @@ import { knownCalibrations } from '../../src/embedding/calibration.ts';
 import { createLocalEmbedder } from '../../src/embedding/local.ts';
 import { connectDatabase, type Database, type DatabaseOptions } from '../../src/graph/database.ts';
 import { prepareModel } from '../../src/graph/local/runtime.ts';
+import type { Author } from '../../src/modules/access/audit.ts';
 import { generateApiKey, hashApiKey, hintOf } from '../../src/modules/access/key.ts';
 import type { Scope } from '../../src/modules/access/principal.ts';
 import { type AccessStore, createAccessStore } from '../../src/modules/access/store.ts';
@@ -74,9 +75,11 @@ export async function startService(
   ): Promise<Client> {
     const key = generateApiKey();
     const id = uuid();
+    const author = byCommand();
     await access.createKey(
-      account.name,
-      { id, hash: hashApiKey(key), hint: hintOf(key), name: null, scopes, userId, createdAt: Date.now(), expiresAt },
+      account.id,
+      { id, hash: hashApiKey(key), hint: hintOf(key), name: null, scopes, userId, createdAt: author.at, expiresAt },
+      author,
       deadlineIn(30_000),
     );
     return new Client(url, key, account, id);
@@ -90,7 +93,7 @@ export async function startService(
     access,
     async newAccount(options = {}) {
       const account = { id: uuid(), name: `test-${uuid()}`, plan: options.plan ?? 'self_hosted' };
-      await access.createAccount(account, Date.now(), deadlineIn(30_000));
+      await access.createAccount(account, byCommand(), deadlineIn(30_000));
       return newKeyIn(account, options);
     },
     newKey: (of, options) => newKeyIn(of.account, options),
@@ -101,6 +104,9 @@ export async function startService(
     },
   };
 }
+
+/** The author of what a test changes without going through the API. */
+export const byCommand = (): Author => ({ actor: 'command', at: Date.now() });
 
 /** A service for all tests of a file. */
 export function useService(overrides: Parameters<typeof startService>[0] = {}): TestService {
