@@ -36,6 +36,7 @@ export async function fill(
     const { memories: service } = services.contextFor({
       principal: { account: accountOf(index), keyId: '', keyHint: '', scopes: ['admin'], boundUserId: null },
       deadline: deadlineIn(60_000),
+      charge: () => Promise.resolve(),
       requestId: '',
     });
     ids[index] = (await service.store({ content: text })).id;

@@ -10,6 +10,8 @@ export interface Caller {
   readonly principal: Principal;
   readonly deadline: Deadline;
   readonly requestId: string;
+  /** Takes further requests from the caller's rate limit. Throws 429, and takes none, when not so many are left. */
+  charge(requests: number): Promise<void>;
 }
 
 /** What a resolver gets. */

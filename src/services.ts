@@ -33,6 +33,8 @@ export interface ServiceDependencies {
   readonly batching?: Batching;
   /** What accounts may use; absent: the plans as decided. */
   readonly plans?: Plans;
+  /** The state of Redis; absent: OFF. */
+  readonly redis?: () => 'OK' | 'DOWN' | 'OFF';
   /** Milliseconds until a tier 1 memory without an expiry of its own is gone. */
   readonly sessionTtl: number;
   readonly logger: FastifyBaseLogger;
@@ -58,6 +60,7 @@ export function createServices({
   now = Date.now,
   batching,
   sessionTtl,
+  redis = () => 'OFF',
   logger,
 }: ServiceDependencies): Services {
   const embedder = withServiceErrors(rawEmbedder);
@@ -66,7 +69,7 @@ export function createServices({
   const counter = createRecallCounter((rows, deadline) => memoryStore.addRecalls(rows, deadline));
   const memoryDependencies = { store: memoryStore, writer, embedder, updates: createSerialQueue(), now, sessionTtl };
   const recallDependencies = { store: createRecallStore(database), embedder, calibration, counter, now };
-  const health = createHealthService({ database, disk, embedder: rawEmbedder, version });
+  const health = createHealthService({ database, disk, embedder: rawEmbedder, redis, version });
   const embeddingQueue = createEmbeddingQueue(createVectorStore(database), rawEmbedder);
   const background = startBackground({ sweep: memoryStore, counter, embeddingQueue, now, logger });
 
