@@ -17,6 +17,8 @@ export interface Caller {
   readonly tally: Tally;
   /** What tells the request from others under the same idempotency key; null: the arguments of the operation do. */
   readonly fingerprint: readonly unknown[] | null;
+  /** Takes further requests from the caller's rate limit. Throws 429, and takes none, when not so many are left. */
+  charge(requests: number): Promise<void>;
 }
 
 /** What a resolver gets. */

@@ -22,7 +22,7 @@ import { createRecallService } from './modules/recall/service.ts';
 import { createRecallStore } from './modules/recall/store.ts';
 import { createEmbeddingQueue } from './modules/vectors/embedding-queue.ts';
 import { createRetrievalMeter, type RetrievalMeter } from './modules/usage/meter.ts';
-import { createPlans, type Plans } from './modules/usage/plans.ts';
+import type { Plans } from './modules/usage/plans.ts';
 import { createUsageService } from './modules/usage/service.ts';
 import { createUsageStore } from './modules/usage/store.ts';
 import { createVectorStore } from './modules/vectors/store.ts';
@@ -37,8 +37,9 @@ export interface ServiceDependencies {
   /** The clock, in milliseconds since 1970. */
   readonly now?: () => number;
   readonly batching?: Batching;
-  /** What accounts may use; absent: the plans as decided. */
-  readonly plans?: Plans;
+  readonly plans: Plans;
+  /** The state of Redis; absent: OFF. */
+  readonly redis?: () => 'OK' | 'DOWN' | 'OFF';
   /** Milliseconds until a tier 1 memory without an expiry of its own is gone. */
   readonly sessionTtl: number;
   readonly logger: FastifyBaseLogger;
@@ -49,7 +50,6 @@ export interface Services {
   readonly authenticator: Authenticator;
   readonly health: HealthService;
   readonly meter: RetrievalMeter;
-  readonly plans: Plans;
   /** What the resolvers get for one caller. */
   contextFor(caller: Caller): Context;
   /** Ends the work off the request path and waits for the writes under way. The database and the embedder stay open. */
@@ -65,8 +65,9 @@ export function createServices({
   version,
   now = Date.now,
   batching,
-  plans = createPlans(),
+  plans,
   sessionTtl,
+  redis = () => 'OFF',
   logger,
 }: ServiceDependencies): Services {
   const embedder = withServiceErrors(rawEmbedder);
@@ -81,7 +82,7 @@ export function createServices({
   const usageDependencies = { store: usageStore, meter, plans, now };
   const memoryDependencies = { store: memoryStore, writer, embedder, queue: createSerialQueue(), plans, now, sessionTtl };
   const recallDependencies = { store: createRecallStore(database), embedder, calibration, counter, now };
-  const health = createHealthService({ database, disk, embedder: rawEmbedder, version });
+  const health = createHealthService({ database, disk, embedder: rawEmbedder, redis, version });
   const embeddingQueue = createEmbeddingQueue(createVectorStore(database), rawEmbedder);
   const background = startBackground({ sweeps: [memoryStore, usageStore], counter, meter, keyUses, embeddingQueue, now, logger });
 
@@ -89,7 +90,6 @@ export function createServices({
     authenticator: createAuthenticator(accessStore, keyUses),
     health,
     meter,
-    plans,
     contextFor(caller) {
       const memories = createMemoryService(memoryDependencies, caller);
       return {

@@ -704,6 +704,14 @@ describe('the OpenAPI document', () => {
     expectDocumented(await client.get(`/memory/${memory}`), 'get', '/memory/{id}');
   });
 
+  it('describes a limit that is used up', async () => {
+    const client = await service.newAccount({ plan: 'free' });
+    for (let request = 0; request < 30; request++) await client.get('/health');
+    const reply = await client.get('/memory/search', { q: 'anything' });
+    expect(reply.status, reply.story).toBe(429);
+    expectDocumented(reply, 'get', '/memory/search');
+  });
+
   it("describes a search's failure on our side", async () => {
     database.broken = true;
     const reply = await agent.get('/memory/search', { q: 'anything' });
