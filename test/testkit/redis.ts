@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { Redis } from 'ioredis';
+import { freePort } from './npm-start.ts';
 
 /** Whether there is a redis-server on the PATH. */
 export const hasRedis = (() => {
@@ -57,13 +57,4 @@ export async function startRedis(): Promise<TestRedis> {
       if (server.exitCode === null && server.signalCode === null) await kill();
     },
   };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }
