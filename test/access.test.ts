@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -5,7 +8,8 @@ import { deadlineIn } from '../src/deadline.ts';
 import { connectDatabase, type Database } from '../src/graph/database.ts';
 import { hashApiKey, isApiKey } from '../src/modules/access/key.ts';
 import { Client, type Reply } from './testkit/client.ts';
-import { startService, useService } from './testkit/service.ts';
+import { runOnTestDatabase } from './testkit/command.ts';
+import { byCommand, startService, useService } from './testkit/service.ts';
 
 const service = useService();
 
@@ -282,6 +286,29 @@ describe('lists of keys and of the audit log', () => {
         /after: must be a cursor/,
       );
     expectRefusal(await admin.graphql(LIST, { first: 0 }), 'INVALID_PARAMETER', /first: must be a whole number of 1 or more/);
+  });
+});
+
+describe('a plan that nobody knows', () => {
+  it('keeps the service from starting, and says whose it is', { timeout: 180_000 }, async () => {
+    const { account } = await service.newAccount({ plan: 'gold' });
+    const folder = mkdtempSync(join(tmpdir(), 'memory-test-'));
+    const started = await runOnTestDatabase([], { DATA_DIR: folder, PORT: '0' });
+    await service.access.changePlan(account.id, 'free', byCommand(), deadlineIn(10_000));
+    rmSync(folder, { recursive: true });
+    expect(started.code, started.stdout).toBe(1);
+    expect(started.stderr).toContain(
+      `the plans are free, pro, power, teams, max, self_hosted, but the account '${account.name}' has the plan 'gold'`,
+    );
+    expect(started.stderr).toContain('npm run accounts -- plan NAME PLAN');
+  });
+
+  it('is a mistake of a command, as is a file of plans that is none', async () => {
+    const unknown = await runOnTestDatabase(['accounts', 'create', 'acme', '--plan', 'gold']);
+    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining("There is no plan 'gold'") });
+    const broken = await runOnTestDatabase(['accounts', 'list'], { PLANS_FILE: 'package.json' });
+    expect(broken.code).toBe(1);
+    expect(broken.stderr).toMatch(/^The configuration has a mistake:\n {2}PLANS_FILE: package.json has no plans/);
   });
 });
 

@@ -1,6 +1,4 @@
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
 import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { deadlineIn } from '../src/deadline.ts';
@@ -13,6 +11,7 @@ import { createAccessStore } from '../src/modules/access/store.ts';
 import { createMemoryStore } from '../src/modules/memory/store.ts';
 import { type BoltProxy, type Moment, startBoltProxy } from './testkit/bolt-proxy.ts';
 import { Client } from './testkit/client.ts';
+import { runOnTestDatabase } from './testkit/command.ts';
 import { byCommand, startService, type TestService, useService } from './testkit/service.ts';
 
 const service = useService();
@@ -491,19 +490,9 @@ describe('when a connection is cut', () => {
 });
 
 describe('npm run audit', () => {
-  const ROOT = fileURLToPath(new URL('..', import.meta.url));
+  const command = (...args: string[]) => runOnTestDatabase(args);
 
-  /** On the Neo4j of the tests. */
-  function command(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
-    const { uri, username, password } = inject('neo4j');
-    const env = { ...process.env, NEO4J_URI: uri, NEO4J_USERNAME: username, NEO4J_PASSWORD: password };
-    const child = spawn('node', ['src/start.mjs', ...args], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
-    const output = { stdout: '', stderr: '' };
-    for (const name of ['stdout', 'stderr'] as const) child[name].on('data', (chunk: Buffer) => (output[name] += chunk.toString()));
-    return new Promise((resolve) => child.once('close', (code) => resolve({ code, ...output })));
-  }
-
-  it('verifies one account or all, knows a head that it printed before, and says what is broken', async () => {
+  it('verifies one account or all, knows a head that it printed before, and says what is broken', { timeout: 180_000 }, async () => {
     const admin = await service.newAccount({ plan: 'free' });
     const name = admin.account.name;
     const first = await command('audit', 'verify', '--account', name);
@@ -547,7 +536,7 @@ describe('npm run audit', () => {
     expect(broken.stderr).toMatch(/The audit log is broken in 1 of \d+ accounts/);
   });
 
-  it('says how it is called', async () => {
+  it('says how it is called', { timeout: 180_000 }, async () => {
     for (const args of [
       ['audit'],
       ['audit', 'verify', 'x'],
