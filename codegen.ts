@@ -18,6 +18,7 @@ const config: CodegenConfig = {
           MemoryVersion: '../modules/memory/model.ts#MemoryVersion as MemoryVersionModel',
           MemoryConnection: '../modules/memory/service.ts#MemoryPage',
           StoreMemoryPayload: '../modules/memory/service.ts#StoreResult',
+          RecordCiEventPayload: '../modules/memory/service.ts#CiEventResult',
           UpdateMemoryPayload: '../modules/memory/service.ts#UpdateResult',
           SearchMemoriesPayload: '../modules/recall/service.ts#Hits',
           SearchHit: '../modules/recall/service.ts#Hit',

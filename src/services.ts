@@ -13,7 +13,7 @@ import { createAccessService } from './modules/access/service.ts';
 import { createAccessStore } from './modules/access/store.ts';
 import { createHealthService, type HealthService } from './modules/health/service.ts';
 import { createMemoryLoaders } from './modules/memory/loaders.ts';
-import { createSerialQueue } from './modules/memory/serial-queue.ts';
+import { createSerialQueue } from './serial-queue.ts';
 import { createMemoryService } from './modules/memory/service.ts';
 import { createMemoryStore } from './modules/memory/store.ts';
 import { type Batching, createMemoryWriter } from './modules/memory/writer.ts';
@@ -21,7 +21,10 @@ import { createRecallCounter } from './modules/recall/recall-counter.ts';
 import { createRecallService } from './modules/recall/service.ts';
 import { createRecallStore } from './modules/recall/store.ts';
 import { createEmbeddingQueue } from './modules/vectors/embedding-queue.ts';
-import { createPlans, type Plans } from './modules/usage/plans.ts';
+import { createRetrievalMeter, type RetrievalMeter } from './modules/usage/meter.ts';
+import type { Plans } from './modules/usage/plans.ts';
+import { createUsageService } from './modules/usage/service.ts';
+import { createUsageStore } from './modules/usage/store.ts';
 import { createVectorStore } from './modules/vectors/store.ts';
 
 export interface ServiceDependencies {
@@ -34,8 +37,9 @@ export interface ServiceDependencies {
   /** The clock, in milliseconds since 1970. */
   readonly now?: () => number;
   readonly batching?: Batching;
-  /** What accounts may use; absent: the plans as decided. */
-  readonly plans?: Plans;
+  readonly plans: Plans;
+  /** The state of Redis; absent: OFF. */
+  readonly redis?: () => 'OK' | 'DOWN' | 'OFF';
   /** Milliseconds until a tier 1 memory without an expiry of its own is gone. */
   readonly sessionTtl: number;
   readonly logger: FastifyBaseLogger;
@@ -45,6 +49,7 @@ export interface ServiceDependencies {
 export interface Services {
   readonly authenticator: Authenticator;
   readonly health: HealthService;
+  readonly meter: RetrievalMeter;
   /** What the resolvers get for one caller. */
   contextFor(caller: Caller): Context;
   /** Ends the work off the request path and waits for the writes under way. The database and the embedder stay open. */
@@ -60,8 +65,9 @@ export function createServices({
   version,
   now = Date.now,
   batching,
-  plans = createPlans(),
+  plans,
   sessionTtl,
+  redis = () => 'OFF',
   logger,
 }: ServiceDependencies): Services {
   const embedder = withServiceErrors(rawEmbedder);
@@ -71,15 +77,19 @@ export function createServices({
   const accessStore = createAccessStore(database);
   const keyUses = createKeyUses((uses, deadline) => accessStore.noteUses(uses, deadline), now);
   const accessDependencies = { store: accessStore, auditLog: createAuditLog(database), plans, now };
-  const memoryDependencies = { store: memoryStore, writer, embedder, queue: createSerialQueue(), now, sessionTtl };
+  const usageStore = createUsageStore(database);
+  const meter = createRetrievalMeter(usageStore, now);
+  const usageDependencies = { store: usageStore, meter, plans, now };
+  const memoryDependencies = { store: memoryStore, writer, embedder, queue: createSerialQueue(), plans, now, sessionTtl };
   const recallDependencies = { store: createRecallStore(database), embedder, calibration, counter, now };
-  const health = createHealthService({ database, disk, embedder: rawEmbedder, version });
+  const health = createHealthService({ database, disk, embedder: rawEmbedder, redis, version });
   const embeddingQueue = createEmbeddingQueue(createVectorStore(database), rawEmbedder);
-  const background = startBackground({ sweep: memoryStore, counter, keyUses, embeddingQueue, now, logger });
+  const background = startBackground({ sweeps: [memoryStore, usageStore], counter, meter, keyUses, embeddingQueue, now, logger });
 
   return {
     authenticator: createAuthenticator(accessStore, keyUses),
     health,
+    meter,
     contextFor(caller) {
       const memories = createMemoryService(memoryDependencies, caller);
       return {
@@ -87,6 +97,7 @@ export function createServices({
         now,
         memories,
         recall: createRecallService(recallDependencies, caller, memories),
+        usage: createUsageService(usageDependencies, caller),
         access: createAccessService(accessDependencies, caller),
         health,
         loaders: createMemoryLoaders(memories),

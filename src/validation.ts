@@ -156,7 +156,7 @@ export function commaSeparated(text: string): string[] {
     .filter((part) => part !== '');
 }
 
-/** An explicit null means absent, except where a change says so. */
-export function withoutNulls(value: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== null));
+/** An explicit null of one of the fields (absent: of any) means absent, except where a change says so. */
+export function withoutNulls(value: object, fields?: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).filter(([name, entry]) => entry !== null || fields?.includes(name) === false));
 }

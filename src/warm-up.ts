@@ -18,7 +18,12 @@ export async function warmUp(database: Database, embedder: Embedder): Promise<vo
   const vector = await embedder.embedQuery('warm-up', { signal: deadline.signal });
   const id = uuid();
   const properties = { id, accountId, dedupeKey: id, scope: id, expiresAt: now };
-  await memories.storeBatch([{ properties, vector, sourceIds: [id], sourceScopes: null }], uuid(), now, deadline);
+  await memories.storeBatch(
+    [{ properties, vector, sourceIds: [id], sourceScopes: null, idempotency: null, storeLimit: null }],
+    uuid(),
+    now,
+    deadline,
+  );
   for (const userId of [null, 'warm-up']) {
     const filter = { visibility: visibilityOf(accountId, userId), archived: false };
     await createRecallStore(database).findCandidates({ filter, vector, words: ['warm'], perSource: 1, now }, deadline);

@@ -1,9 +1,8 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import neo4j from 'neo4j-driver';
@@ -18,10 +17,9 @@ import { migrate, SCHEMA_VERSION } from '../src/graph/migrations.ts';
 import { createMemoryStore } from '../src/modules/memory/store.ts';
 import { Client } from './testkit/client.ts';
 import { type Neo4j, setUpSchema, startNeo4j } from './testkit/neo4j.ts';
-import { runtimeDir } from './testkit/runtime-dir.ts';
+import { environmentWith, start } from './testkit/npm-start.ts';
 import { byCommand, startService, type TestService } from './testkit/service.ts';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const { signal } = new AbortController();
 const report = () => undefined;
 
@@ -258,13 +256,9 @@ describe('a file that can not be written', () => {
 
 describe('a backup that is broken off', () => {
   it('lets the writers go on', async () => {
-    const child = spawn('node', ['src/start.mjs', 'backup', join(folder, 'killed.gz')], {
-      cwd: ROOT,
-      env: environment(source.dataDir),
-      stdio: 'pipe',
-    });
-    await new Promise<void>((resolve) => child.stderr.on('data', (chunk: Buffer) => chunk.includes('Waiting for the writes') && resolve()));
-    child.kill('SIGKILL');
+    const killed = begin(source.dataDir, 'backup', join(folder, 'killed.gz'));
+    await killed.printed('Waiting for the writes');
+    await killed.kill('SIGKILL');
     await client.store('Stored right after a backup was killed');
     expect(existsSync(join(folder, 'killed.gz'))).toBe(false);
   });
@@ -274,24 +268,24 @@ describe('npm run backup and npm run restore', () => {
   it('work beside the service, and into a new folder', async () => {
     const path = join(folder, 'by-command.gz');
     const made = await command(source.dataDir, 'backup', path);
-    expect(made.code, made.stderr).toBe(0);
-    expect(made.stderr).toMatch(/has the database as of .*: \d+ nodes and \d+ relationships/);
+    expect(made.code, made.output).toBe(0);
+    expect(made.output).toMatch(/has the database as of .*: \d+ nodes and \d+ relationships/);
     const again = await command(source.dataDir, 'backup', path);
     expect(again.code).toBe(1);
-    expect(again.stderr).toContain('already');
+    expect(again.output).toContain('already');
     expect((await command(source.dataDir, 'backup', path, '--force')).code).toBe(0);
     expect(statSync(path).mode & 0o777).toBe(0o600);
 
     const dataDir = join(folder, 'restored');
     const restored = await command(dataDir, 'restore', path);
-    expect(restored.code, restored.stderr).toBe(0);
-    expect(restored.stderr).toContain('with its API keys');
+    expect(restored.code, restored.output).toBe(0);
+    expect(restored.output).toContain('with its API keys');
     const copy = await startNeo4j({ dataDir });
     try {
       expect(await contentsOf(copy)).toEqual(await contentsOf(source));
       const busy = await command(source.dataDir, 'restore', path);
       expect(busy.code).toBe(1);
-      expect(busy.stderr).toMatch(/in use by process \d+ \(a test\)/);
+      expect(busy.output).toMatch(/in use by process \d+ \(a test\)/);
     } finally {
       await copy.close();
     }
@@ -299,13 +293,13 @@ describe('npm run backup and npm run restore', () => {
 
   it('say how they are called, and what is wrong with the file', async () => {
     for (const args of [['backup'], ['restore'], ['restore', 'a', 'b'], ['backup', 'a', '--no']]) {
-      const { code, stderr } = await command(source.dataDir, ...args);
+      const { code, output } = await command(source.dataDir, ...args);
       expect(code, args.join(' ')).toBe(2);
-      expect(stderr).toContain('Usage: npm run');
+      expect(output).toContain('Usage: npm run');
     }
     const missing = await command(join(folder, 'nothing'), 'restore', join(folder, 'no-such-file.gz'));
     expect(missing.code).toBe(1);
-    expect(missing.stderr).toContain('There is no file');
+    expect(missing.output).toContain('There is no file');
     expect(existsSync(join(folder, 'nothing'))).toBe(false);
   });
 });
@@ -428,14 +422,9 @@ function mounted(path: string): boolean {
   }
 }
 
-function command(dataDir: string, ...args: string[]): Promise<{ code: number; stderr: string }> {
-  return new Promise((resolve) => {
-    execFile('node', ['src/start.mjs', ...args], { cwd: ROOT, env: environment(dataDir) }, (error, _, stderr) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : error ? 1 : 0, stderr }),
-    );
-  });
-}
+const begin = (dataDir: string, ...args: string[]) => start(environmentWith({ DATA_DIR: dataDir }), args);
 
-function environment(dataDir: string): NodeJS.ProcessEnv {
-  return { ...process.env, DATA_DIR: dataDir, RUNTIME_DIR: runtimeDir };
+async function command(dataDir: string, ...args: string[]): Promise<{ code: number | null; output: string }> {
+  const { exit, output } = begin(dataDir, ...args);
+  return { code: await exit, output: output() };
 }

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { deadlineIn } from '../src/deadline.ts';
 import { connectDatabase } from '../src/graph/database.ts';
 import { findLocalServer } from '../src/graph/local/server.ts';
-import { type Started, startProcess } from './testkit/npm-start.ts';
+import { startReady } from './testkit/npm-start.ts';
 import { mountSmallDisk, type SmallDisk } from './testkit/small-disk.ts';
 
 const parent = mkdtempSync(join(tmpdir(), 'memory-disk-'));
@@ -16,7 +16,7 @@ if (!disk) console.log('disk-full.test.ts is skipped: no disk can be mounted her
 // One story on one disk.
 describe.skipIf(!disk)('a disk that is full', () => {
   const { fill, empty, unmount } = disk as SmallDisk;
-  let service: Started;
+  let service: Awaited<ReturnType<typeof startReady>>;
   const acknowledged: string[] = [];
 
   const store = async (content: string) => {
@@ -38,12 +38,12 @@ describe.skipIf(!disk)('a disk that is full', () => {
     expect.poll(async () => (await store('The first after it was full')).status, { timeout: seconds * 1000, interval: 200 }).toBe(200);
 
   beforeAll(async () => {
-    service = await startProcess(dataDir, { MIN_FREE_DISK: '60m' });
+    service = await startReady(dataDir, { MIN_FREE_DISK: '60m' });
     await store('The first memory');
   });
   afterEach(() => empty());
   afterAll(async () => {
-    await service.stop();
+    await service.kill('SIGTERM');
     unmount();
     rmSync(parent, { recursive: true, force: true });
   });

@@ -668,6 +668,13 @@ describe('every statement that a request runs', () => {
       for (const reply of [await caller.get(`/memory/${id}/history`, user), await caller.post(`/memory/${id}/restore`, { version: 1, ...user })])
         expect(reply.status, reply.story).toBe(200);
       for (const target of [id, source]) expect((await caller.delete(`/memory/${target}`, user)).status).toBe(200);
+      const event = await caller.send(
+        'POST',
+        '/webhook/ci',
+        { content: `Event ${words}`, event_type: words },
+        { 'idempotency-key': `${words}-${uuid()}` },
+      );
+      for (const reply of [event, await caller.get('/usage')]) expect(reply.status, reply.story).toBe(200);
     }
 
     const made = await agent.graphql('mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { apiKey { id } } }', {

@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deadlineIn } from '../src/deadline.ts';
 import { knownCalibrations } from '../src/embedding/calibration.ts';
@@ -14,10 +12,9 @@ import { createVectorStore, type VectorStore } from '../src/modules/vectors/stor
 import type { Client } from './testkit/client.ts';
 import { type EmbeddingServer, startEmbeddingServer } from './testkit/embedding-server.ts';
 import { type Neo4j, setUpSchema, startNeo4j } from './testkit/neo4j.ts';
-import { runtimeDir } from './testkit/runtime-dir.ts';
+import { environmentWith, start } from './testkit/npm-start.ts';
 import { modelFiles, startService } from './testkit/service.ts';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MEMORIES = 300;
 const quietly = { report: () => undefined, signal: new AbortController().signal };
 
@@ -49,29 +46,23 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-/** Runs a command on the database, with the server of 512 dimensions as the provider unless it says otherwise. */
-function run(args: string[], environment: Record<string, string> = {}) {
-  const child = spawn('node', ['src/start.mjs', ...args], {
-    cwd: ROOT,
-    env: {
-      ...process.env,
-      DATA_DIR: dataDir,
-      RUNTIME_DIR: runtimeDir,
-      LOG_LEVEL: 'silent',
-      NEO4J_URI: neo4j.address.uri,
-      NEO4J_PASSWORD: neo4j.address.password,
-      EMBEDDING_PROVIDER: 'openai',
-      EMBEDDING_MODEL: 'model-512',
-      OPENAI_API_KEY: 'sk-test',
-      OPENAI_BASE_URL: provider.url,
-      ...environment,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const exit = new Promise<{ code: number | null; output: string }>((resolve) => child.once('close', (code) => resolve({ code, output })));
-  return { child, exit, output: () => output };
+/** Starts a command on the database, with the server of 512 dimensions as the provider unless it says otherwise. */
+function begin(args: string[], environment: Record<string, string> = {}) {
+  const given = {
+    DATA_DIR: dataDir,
+    NEO4J_URI: neo4j.address.uri,
+    NEO4J_PASSWORD: neo4j.address.password,
+    EMBEDDING_PROVIDER: 'openai',
+    EMBEDDING_MODEL: 'model-512',
+    OPENAI_API_KEY: 'sk-test',
+    OPENAI_BASE_URL: provider.url,
+  };
+  return start(environmentWith({ ...given, ...environment }), args);
+}
+
+async function run(args: string[], environment?: Record<string, string>) {
+  const { exit, output } = begin(args, environment);
+  return { code: await exit, output: output() };
 }
 
 const embeddedWith = (model: string, dimensions: number) => vectors.countEmbedded({ model, dimensions }, deadlineIn(5_000));
@@ -80,39 +71,38 @@ const localModel = { EMBEDDING_PROVIDER: 'local', EMBEDDING_MODEL: '' };
 // One story, told in order on one database.
 describe('another embedding model', () => {
   it('is refused by a start, which says what to do', async () => {
-    const { code, output } = await run([]).exit;
+    const { code, output } = await run([]);
     expect(code, output).toBe(1);
     expect(output).toMatch(/embedded with e5-small-v2-q \(384 dimensions\).*says model-512 \(512 dimensions\).*npm run reembed/s);
   });
 
   it('is nothing to do when it is the one that the memories have', async () => {
-    const { code, output } = await run(['reembed'], localModel).exit;
+    const { code, output } = await run(['reembed'], localModel);
     expect(code, output).toBe(0);
     expect(output).toContain('Nothing to do');
   });
 
   it('must answer', async () => {
-    const { code, output } = await run(['reembed'], { OPENAI_API_KEY: 'wrong' }).exit;
+    const { code, output } = await run(['reembed'], { OPENAI_API_KEY: 'wrong' });
     expect(code, output).toBe(1);
     expect(output).toContain('Incorrect API key');
     expect(await vectors.readRecord(deadlineIn(5_000)), 'nothing has begun').toMatchObject({ next: null });
   });
 
   it('gets all memories, also when the command is killed and run again', async () => {
-    const killed = run(['reembed']);
+    const killed = begin(['reembed']);
     await expect.poll(() => embeddedWith('model-512', 512), { timeout: 60_000, interval: 20 }).toBeGreaterThan(0);
-    killed.child.kill('SIGKILL');
-    await killed.exit;
+    await killed.kill('SIGKILL');
     const before = await embeddedWith('model-512', 512);
     expect(before).toBeLessThan(MEMORIES);
 
     for (const environment of [{}, localModel]) {
-      const refused = await run([], environment).exit;
+      const refused = await run([], environment);
       expect(refused.code, refused.output).toBe(1);
       expect(refused.output).toContain('that is not finished');
     }
 
-    const { code, output } = await run(['reembed']).exit;
+    const { code, output } = await run(['reembed']);
     expect(code, output).toBe(0);
     expect(output).toContain('Going on with model-512');
     expect(output).toContain(`${MEMORIES - before} memories embedded`);
@@ -152,26 +142,26 @@ describe('another embedding model', () => {
   });
 
   it('is not asked for its dimensions again, so that a start needs no provider', async () => {
-    const { code, output } = await run(['reembed'], { OPENAI_BASE_URL: 'http://127.0.0.1:9/v1' }).exit;
+    const { code, output } = await run(['reembed'], { OPENAI_BASE_URL: 'http://127.0.0.1:9/v1' });
     expect(code, output).toBe(0);
     expect(output).toContain('Nothing to do');
   });
 
   it('is another one when only its dimensions change', async () => {
     const shorter = { EMBEDDING_DIMENSIONS: '448' };
-    const refused = await run([], shorter).exit;
+    const refused = await run([], shorter);
     expect(refused.code, refused.output).toBe(1);
     expect(refused.output).toContain('says model-512 (448 dimensions)');
-    const { code, output } = await run(['reembed'], shorter).exit;
+    const { code, output } = await run(['reembed'], shorter);
     expect(code, output).toBe(0);
     expect(output).toContain(`${MEMORIES} memories embedded`);
     expect(await embeddedWith('model-512', 448)).toBe(MEMORIES);
-    const forgotten = await run([]).exit;
+    const forgotten = await run([]);
     expect(forgotten.output, 'the model gives its own length when it is not asked').toContain('says model-512 (512 dimensions)');
   });
 
   it('can be left again', async () => {
-    const { code, output } = await run(['reembed'], localModel).exit;
+    const { code, output } = await run(['reembed'], localModel);
     expect(code, output).toBe(0);
     expect(await embeddedWith('e5-small-v2-q', 384)).toBe(MEMORIES);
     expect(await openVectorIndex(vectors, local, quietly)).toEqual(knownCalibrations['e5-small-v2-q']);

@@ -61,6 +61,12 @@ const ENDPOINTS: { name: string; scope: Scope | null; call: (client: Client, pre
     scope: 'memory:delete',
     call: async (client, prefix = '') => client.delete(`${prefix}/memory/${await agent.store(`To be deleted ${Math.random()}`)}`),
   },
+  {
+    name: 'POST /webhook/ci',
+    scope: 'memory:write',
+    call: (client, prefix = '') => client.post(`${prefix}/webhook/ci`, { content: 'Deployed', event_type: 'deployment' }),
+  },
+  { name: 'GET /usage', scope: 'memory:read', call: (client, prefix = '') => client.get(`${prefix}/usage`) },
   { name: 'GET /health', scope: null, call: (client, prefix = '') => client.get(`${prefix}/health`) },
 ];
 
@@ -696,6 +702,14 @@ describe('the OpenAPI document', () => {
     const memory = await client.store({ content: 'Expiring', tier: 1, user_id: 'ana', session_id: 's' });
     expectDocumented(await client.patch(`/memory/${memory}`, { tier: 1, extra: 1 }), 'patch', '/memory/{id}');
     expectDocumented(await client.get(`/memory/${memory}`), 'get', '/memory/{id}');
+  });
+
+  it('describes a limit that is used up', async () => {
+    const client = await service.newAccount({ plan: 'free' });
+    for (let request = 0; request < 30; request++) await client.get('/health');
+    const reply = await client.get('/memory/search', { q: 'anything' });
+    expect(reply.status, reply.story).toBe(429);
+    expectDocumented(reply, 'get', '/memory/search');
   });
 
   it("describes a search's failure on our side", async () => {

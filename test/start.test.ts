@@ -1,9 +1,7 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { deadlineIn } from '../src/deadline.ts';
 import { connectDatabase } from '../src/graph/database.ts';
@@ -12,20 +10,7 @@ import { findLocalServer } from '../src/graph/local/server.ts';
 import { SCHEMA_VERSION } from '../src/graph/migrations.ts';
 import { generateApiKey } from '../src/modules/access/key.ts';
 import { Client } from './testkit/client.ts';
-import { runtimeDir } from './testkit/runtime-dir.ts';
-
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const READY = 'Store a memory:';
-
-/** A process of the service, and what it has printed. */
-interface Started {
-  readonly process: ChildProcess;
-  readonly output: () => string;
-  /** Resolves when the text has been printed; throws when the process ends before. */
-  printed(text: string): Promise<void>;
-  exit: Promise<number | null>;
-  kill(signal: NodeJS.Signals): Promise<number | null>;
-}
+import { environmentWith, freePort, READY, ROOT, start as startProcess, type Started } from './testkit/npm-start.ts';
 
 let port: number;
 let url: string;
@@ -47,38 +32,19 @@ afterAll(async () => {
 });
 
 function start(environment: Record<string, string> = {}): Started {
-  const child = spawn('node', ['src/start.mjs'], { cwd: ROOT, env: environmentWith(environment), stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  const exit = new Promise<number | null>((resolve) => child.once('close', resolve));
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const started: Started = {
-    process: child,
-    output: () => output,
-    printed: (text) =>
-      new Promise((resolve, reject) => {
-        const look = () => output.includes(text) && resolve();
-        child.stdout.on('data', look);
-        look();
-        void exit.then(() => reject(new Error(`ended before it printed "${text}":\n${output}`)));
-      }),
-    exit,
-    kill(signal) {
-      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
-      return exit;
-    },
-  };
+  const started = startProcess(environmentHere(environment));
   running.add(started);
-  void exit.then(() => running.delete(started));
+  void started.exit.then(() => running.delete(started));
   return started;
 }
 
-function environmentWith(environment: Record<string, string>): NodeJS.ProcessEnv {
-  return { ...process.env, PORT: String(port), DATA_DIR: dataDir, RUNTIME_DIR: runtimeDir, LOG_LEVEL: 'silent', ...environment };
+function environmentHere(environment: Record<string, string> = {}): NodeJS.ProcessEnv {
+  return environmentWith({ PORT: String(port), DATA_DIR: dataDir, ...environment });
 }
 
 function command(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
-    execFile('npm', ['run', '--silent', ...args], { cwd: ROOT, env: environmentWith({}) }, (error, stdout, stderr) =>
+    execFile('npm', ['run', '--silent', ...args], { cwd: ROOT, env: environmentHere() }, (error, stdout, stderr) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : error ? 1 : 0, stdout, stderr }),
     );
   });
@@ -329,12 +295,3 @@ describe('npm run keys and npm run accounts', () => {
     expect(missing.stderr).toContain("There is no account 'nobody'");
   });
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}

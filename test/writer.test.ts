@@ -9,7 +9,8 @@ import { beginChain } from '../src/modules/access/audit-log.ts';
 import { facetsOf } from '../src/modules/memory/filter.ts';
 import { NEVER } from '../src/modules/memory/model.ts';
 import { scopeOf } from '../src/modules/memory/scope.ts';
-import { createMemoryStore, type MemoryStore, type StoreRow } from '../src/modules/memory/store.ts';
+import { createMemoryStore, type MemoryStore } from '../src/modules/memory/store.ts';
+import type { StoreRow } from '../src/modules/memory/store-batch.ts';
 import { createMemoryWriter, type MemoryWriter } from '../src/modules/memory/writer.ts';
 
 let database: Database;
@@ -51,6 +52,8 @@ function rowOf(accountId: string, content: string, { properties = {}, sourceIds 
     vector: Float32Array.from(randomBytes(384), (byte) => byte - 127),
     sourceIds,
     sourceScopes: null,
+    idempotency: null,
+    storeLimit: null,
   };
 }
 
@@ -96,7 +99,8 @@ describe('the writer', () => {
     const { sizes, storeBatch } = watched();
     const writer = createMemoryWriter({ storeBatch });
     const accountId = uuid();
-    for (const row of rowsOf(accountId, 3)) expect(await put(writer, row, deadlineIn(10_000))).toEqual({ id: row.properties.id, stored: true });
+    for (const row of rowsOf(accountId, 3))
+      expect(await put(writer, row, deadlineIn(10_000))).toEqual({ id: row.properties.id, stored: true, replayed: false });
     expect(sizes).toEqual([1, 1, 1]);
   });
 
@@ -107,7 +111,9 @@ describe('the writer', () => {
     const rows = rowsOf(accountId, 200);
     const outcomes = await Promise.all(rows.map((row) => put(writer, row, deadlineIn(10_000))));
     expect(sizes).toEqual([32, 32, 64, 64, 8]);
-    expect(outcomes, 'each caller gets the outcome of its own row').toEqual(rows.map((row) => ({ id: row.properties.id, stored: true })));
+    expect(outcomes, 'each caller gets the outcome of its own row').toEqual(
+      rows.map((row) => ({ id: row.properties.id, stored: true, replayed: false })),
+    );
     expect(await storedContents(accountId)).toEqual(rows.map(({ properties }) => properties['content']).sort());
   });
 
@@ -167,7 +173,7 @@ describe('a row that the database refuses', () => {
 
   it('fails alone: every other row of its transaction is stored', async () => {
     const watch = watched();
-    const writer = createMemoryWriter(watch);
+    const writer = createMemoryWriter(watch, Date.now, { rows: 64, underWay: 2, patience: 10_000 });
     const accountId = uuid();
     const rows = rowsOf(accountId, 40);
     rows[20] = rowOf(accountId, 'Bad', { properties: BAD });

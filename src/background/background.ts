@@ -3,10 +3,17 @@ import { type Deadline, deadlineIn } from '../deadline.ts';
 import type { EmbeddingQueue } from '../modules/vectors/embedding-queue.ts';
 import type { KeyUses } from '../modules/access/key-uses.ts';
 import type { RecallCounter } from '../modules/recall/recall-counter.ts';
+import type { RetrievalMeter } from '../modules/usage/meter.ts';
+
+/** Erases what has had its time, up to `limit` of each kind at once. */
+interface Sweep {
+  sweep(request: { now: number; commitsBefore: number; limit: number }, deadline: Deadline): Promise<{ finished: boolean }>;
+}
 
 export interface BackgroundDependencies {
-  readonly sweep: { sweep(request: { now: number; commitsBefore: number; limit: number }, deadline: Deadline): Promise<{ finished: boolean }> };
+  readonly sweeps: readonly Sweep[];
   readonly counter: RecallCounter;
+  readonly meter: RetrievalMeter;
   readonly keyUses: KeyUses;
   readonly embeddingQueue: EmbeddingQueue;
   readonly now: () => number;
@@ -15,24 +22,26 @@ export interface BackgroundDependencies {
 
 const SWEEP_EVERY = 60_000;
 const FLUSH_EVERY = 5_000;
+const METER_EVERY = 1_000;
 const EMBED_EVERY = 1_000;
 /** A write's record is needed only as long as its transaction may be repeated, which is seconds. */
 const COMMITS_KEPT = 3_600_000;
 const SWEPT_AT_ONCE = 1_000;
 
-/** Work that no request waits for: erasing what has expired, embedding what could not be, and writing the counts of recalls and the uses of keys. */
-export function startBackground({ sweep, counter, keyUses, embeddingQueue, now, logger }: BackgroundDependencies): { stop(): Promise<void> } {
+/** Work that no request waits for: erasing what has expired, embedding what could not be, and writing what was counted: recalls, retrievals and the uses of keys. */
+export function startBackground({ sweeps, counter, meter, keyUses, embeddingQueue, now, logger }: BackgroundDependencies): { stop(): Promise<void> } {
   let stopping = false;
   const tasks = [
     every(FLUSH_EVERY, 'counting recalls', () => counter.flush()),
     every(FLUSH_EVERY, 'noting when keys were used', () => keyUses.flush()),
+    every(METER_EVERY, 'counting retrievals', () => meter.flush()),
     every(EMBED_EVERY, 'embedding what was stored while the model was away', async () => {
       const count = await embeddingQueue.work(() => stopping);
       if (count > 0) logger.info({ count }, 'embedded memories that were stored while the model was away');
     }),
     every(SWEEP_EVERY, 'erasing expired memories', async () => {
       const request = () => ({ now: now(), commitsBefore: now() - COMMITS_KEPT, limit: SWEPT_AT_ONCE });
-      while (!stopping && !(await sweep.sweep(request(), deadlineIn(30_000))).finished);
+      for (const sweep of sweeps) while (!stopping && !(await sweep.sweep(request(), deadlineIn(30_000))).finished);
     }),
   ];
 
@@ -61,6 +70,7 @@ export function startBackground({ sweep, counter, keyUses, embeddingQueue, now, 
       for (const { timer } of tasks) clearInterval(timer);
       for (const { running } of tasks) await running();
       await counter.flush().catch((error: unknown) => logger.warn({ err: error }, 'counting recalls failed at shutdown'));
+      await meter.close().catch((error: unknown) => logger.warn({ err: error }, 'counting retrievals failed at shutdown'));
       await keyUses.flush().catch((error: unknown) => logger.warn({ err: error }, 'noting when keys were used failed at shutdown'));
     },
   };

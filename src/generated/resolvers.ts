@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
 import type { Memory as MemoryModel, MemoryVersion as MemoryVersionModel } from '../modules/memory/model.ts';
-import type { MemoryPage, StoreResult, UpdateResult } from '../modules/memory/service.ts';
+import type { MemoryPage, StoreResult, CiEventResult, UpdateResult } from '../modules/memory/service.ts';
 import type { Hits, Hit } from '../modules/recall/service.ts';
 import type { Scope } from '../modules/access/principal.ts';
 import type { AccountView } from '../modules/access/service.ts';
@@ -341,6 +341,17 @@ export type MemoryVersion = {
   version: Scalars['Int']['output'];
 };
 
+/** What was used in a month. */
+export type MonthUsage = {
+  __typename?: 'MonthUsage';
+  /** Year and month in UTC, such as 2026-03. */
+  month: Scalars['String']['output'];
+  /** Retrievals. */
+  retrievals: Scalars['SafeInt']['output'];
+  /** Memories stored. */
+  stores: Scalars['SafeInt']['output'];
+};
+
 /** What can be changed. Each mutation is committed when its answer arrives. */
 export type Mutation = {
   __typename?: 'Mutation';
@@ -348,6 +359,8 @@ export type Mutation = {
   createApiKey: CreateApiKeyPayload;
   /** Erases a memory and everything kept of it. */
   deleteMemory: DeleteMemoryPayload;
+  /** Stores an event of a CI pipeline as a memory of type `ci_event`. Events are never taken for duplicates. */
+  recordCiEvent: RecordCiEventPayload;
   /** Gives a memory back the content, tier, type, tags, metadata, expiry and archived state of a version of its history. An expiry that has passed is not brought back: then it keeps the one it has. */
   restoreMemory: UpdateMemoryPayload;
   /** Ends a key: it is refused within a second. Revoking it again changes nothing. Needs the scope admin. */
@@ -376,6 +389,13 @@ export type MutationDeleteMemoryArgs = {
 
 
 /** What can be changed. Each mutation is committed when its answer arrives. */
+export type MutationRecordCiEventArgs = {
+  idempotencyKey?: InputMaybe<Scalars['String']['input']>;
+  input: RecordCiEventInput;
+};
+
+
+/** What can be changed. Each mutation is committed when its answer arrives. */
 export type MutationRestoreMemoryArgs = {
   id: Scalars['ID']['input'];
   ifVersion?: InputMaybe<Array<Scalars['Int']['input']>>;
@@ -399,6 +419,7 @@ export type MutationRotateApiKeyArgs = {
 
 /** What can be changed. Each mutation is committed when its answer arrives. */
 export type MutationStoreMemoryArgs = {
+  idempotencyKey?: InputMaybe<Scalars['String']['input']>;
   input: StoreMemoryInput;
 };
 
@@ -463,6 +484,8 @@ export type Query = {
   memory?: Maybe<Memory>;
   /** Finds memories by meaning and by words. */
   searchMemories: SearchMemoriesPayload;
+  /** What the account uses of its plan in the current month, and used in the months before. */
+  usage: Usage;
 };
 
 
@@ -503,6 +526,40 @@ export type QuerySearchMemoriesArgs = {
   first?: Scalars['Int']['input'];
   minScore?: InputMaybe<Scalars['Float']['input']>;
   query: Scalars['String']['input'];
+};
+
+/** How many requests are possible. */
+export type RateLimit = {
+  __typename?: 'RateLimit';
+  /** Requests a minute with one key. */
+  perMinute: Scalars['Int']['output'];
+};
+
+/** What a CI pipeline reports. */
+export type RecordCiEventInput = {
+  /** What happened, 1–50,000 characters. */
+  content: Scalars['String']['input'];
+  /** Becomes the tag `ci:{eventType}`, 1–97 characters; such as deployment, pr_merge or decision. Default: ci_event. */
+  eventType?: InputMaybe<Scalars['String']['input']>;
+  /** Whatever else there is to say, up to 256 KiB and 32 levels. */
+  metadata?: InputMaybe<Scalars['JSONObject']['input']>;
+  /** At most 50 further tags, 1–100 characters each. */
+  tags?: InputMaybe<Array<Scalars['String']['input']>>;
+};
+
+/** What became of a CI event. */
+export type RecordCiEventPayload = {
+  __typename?: 'RecordCiEventPayload';
+  /** The kind of event, without `ci:`. */
+  eventType: Scalars['String']['output'];
+  /** The memory's id. */
+  id: Scalars['ID']['output'];
+  /** The memory. */
+  memory?: Maybe<Memory>;
+  /** True when the first request under the same idempotency key is answered once more; nothing was done now. */
+  replayed: Scalars['Boolean']['output'];
+  /** Always true: events are never taken for duplicates. */
+  stored: Scalars['Boolean']['output'];
 };
 
 /** A key that was revoked. */
@@ -595,6 +652,8 @@ export type StoreMemoryPayload = {
   id: Scalars['ID']['output'];
   /** The memory. */
   memory?: Maybe<Memory>;
+  /** True when the first request under the same idempotency key is answered once more; nothing was done now. */
+  replayed: Scalars['Boolean']['output'];
   /** True when it was stored now; false when the same content was there already in the same account, user, tier and session. */
   stored: Scalars['Boolean']['output'];
 };
@@ -628,6 +687,47 @@ export type UpdateMemoryPayload = {
   updated: Scalars['Boolean']['output'];
   /** The version that the memory has now. */
   version: Scalars['Int']['output'];
+};
+
+/** What the account uses of its plan. */
+export type Usage = {
+  __typename?: 'Usage';
+  /** The current month and the eleven before it, the latest first. */
+  months: Array<MonthUsage>;
+  /** What the use beyond the limits costs so far, in US dollars. */
+  overageCostUsd: Scalars['Float']['output'];
+  /** The month that is counted, in UTC. */
+  period: UsagePeriod;
+  /** The plan's name. */
+  plan: Scalars['String']['output'];
+  /** How many requests are possible. */
+  rateLimit: RateLimit;
+  /** Searches, gets, pages of lists and other reads that were answered with 200. */
+  retrievals: UsageCount;
+  /** Memories stored: committed ones, not duplicates, replays or updates. */
+  stores: UsageCount;
+};
+
+/** What was used of a limit in a month. */
+export type UsageCount = {
+  __typename?: 'UsageCount';
+  /** The plan's limit; null for none. */
+  limit?: Maybe<Scalars['SafeInt']['output']>;
+  /** How many beyond the limit. */
+  overage: Scalars['SafeInt']['output'];
+  /** How many are left; null without a limit. */
+  remaining?: Maybe<Scalars['SafeInt']['output']>;
+  /** How many. */
+  used: Scalars['SafeInt']['output'];
+};
+
+/** A month in UTC. */
+export type UsagePeriod = {
+  __typename?: 'UsagePeriod';
+  /** The 1st of the next month, 00:00: then the counting begins anew. */
+  end: Scalars['DateTime']['output'];
+  /** The 1st of the month, 00:00. */
+  start: Scalars['DateTime']['output'];
 };
 
 
@@ -731,11 +831,15 @@ export type ResolversTypes = {
   MemoryFilter: MemoryFilter;
   MemorySort: MemorySort;
   MemoryVersion: ResolverTypeWrapper<MemoryVersionModel>;
+  MonthUsage: ResolverTypeWrapper<MonthUsage>;
   Mutation: ResolverTypeWrapper<Record<PropertyKey, never>>;
   OveragePrices: ResolverTypeWrapper<OveragePrices>;
   PageInfo: ResolverTypeWrapper<PageInfo>;
   PlanLimits: ResolverTypeWrapper<PlanLimits>;
   Query: ResolverTypeWrapper<Record<PropertyKey, never>>;
+  RateLimit: ResolverTypeWrapper<RateLimit>;
+  RecordCiEventInput: RecordCiEventInput;
+  RecordCiEventPayload: ResolverTypeWrapper<CiEventResult>;
   RevokeApiKeyPayload: ResolverTypeWrapper<Omit<RevokeApiKeyPayload, 'apiKey'> & { apiKey: ResolversTypes['ApiKey'] }>;
   RotateApiKeyPayload: ResolverTypeWrapper<Omit<RotateApiKeyPayload, 'apiKey' | 'previous'> & { apiKey: ResolversTypes['ApiKey'], previous: ResolversTypes['ApiKey'] }>;
   SafeInt: ResolverTypeWrapper<Scalars['SafeInt']['output']>;
@@ -747,6 +851,9 @@ export type ResolversTypes = {
   String: ResolverTypeWrapper<Scalars['String']['output']>;
   UpdateMemoryInput: UpdateMemoryInput;
   UpdateMemoryPayload: ResolverTypeWrapper<UpdateResult>;
+  Usage: ResolverTypeWrapper<Usage>;
+  UsageCount: ResolverTypeWrapper<UsageCount>;
+  UsagePeriod: ResolverTypeWrapper<UsagePeriod>;
 };
 
 /** Mapping between all available schema types and the resolvers parents */
@@ -774,11 +881,15 @@ export type ResolversParentTypes = {
   MemoryEdge: Omit<MemoryEdge, 'node'> & { node: ResolversParentTypes['Memory'] };
   MemoryFilter: MemoryFilter;
   MemoryVersion: MemoryVersionModel;
+  MonthUsage: MonthUsage;
   Mutation: Record<PropertyKey, never>;
   OveragePrices: OveragePrices;
   PageInfo: PageInfo;
   PlanLimits: PlanLimits;
   Query: Record<PropertyKey, never>;
+  RateLimit: RateLimit;
+  RecordCiEventInput: RecordCiEventInput;
+  RecordCiEventPayload: CiEventResult;
   RevokeApiKeyPayload: Omit<RevokeApiKeyPayload, 'apiKey'> & { apiKey: ResolversParentTypes['ApiKey'] };
   RotateApiKeyPayload: Omit<RotateApiKeyPayload, 'apiKey' | 'previous'> & { apiKey: ResolversParentTypes['ApiKey'], previous: ResolversParentTypes['ApiKey'] };
   SafeInt: Scalars['SafeInt']['output'];
@@ -790,6 +901,9 @@ export type ResolversParentTypes = {
   String: Scalars['String']['output'];
   UpdateMemoryInput: UpdateMemoryInput;
   UpdateMemoryPayload: UpdateResult;
+  Usage: Usage;
+  UsageCount: UsageCount;
+  UsagePeriod: UsagePeriod;
 };
 
 export type AccountResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Account'] = ResolversParentTypes['Account']> = {
@@ -926,9 +1040,16 @@ export type MemoryVersionResolvers<ContextType = Context, ParentType extends Res
   version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
 };
 
+export type MonthUsageResolvers<ContextType = Context, ParentType extends ResolversParentTypes['MonthUsage'] = ResolversParentTypes['MonthUsage']> = {
+  month?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  retrievals?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  stores?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
 export type MutationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
   createApiKey?: Resolver<ResolversTypes['CreateApiKeyPayload'], ParentType, ContextType, RequireFields<MutationCreateApiKeyArgs, 'input'>>;
   deleteMemory?: Resolver<ResolversTypes['DeleteMemoryPayload'], ParentType, ContextType, RequireFields<MutationDeleteMemoryArgs, 'id'>>;
+  recordCiEvent?: Resolver<ResolversTypes['RecordCiEventPayload'], ParentType, ContextType, RequireFields<MutationRecordCiEventArgs, 'input'>>;
   restoreMemory?: Resolver<ResolversTypes['UpdateMemoryPayload'], ParentType, ContextType, RequireFields<MutationRestoreMemoryArgs, 'id' | 'version'>>;
   revokeApiKey?: Resolver<ResolversTypes['RevokeApiKeyPayload'], ParentType, ContextType, RequireFields<MutationRevokeApiKeyArgs, 'id'>>;
   rotateApiKey?: Resolver<ResolversTypes['RotateApiKeyPayload'], ParentType, ContextType, RequireFields<MutationRotateApiKeyArgs, 'graceSeconds' | 'id'>>;
@@ -963,6 +1084,19 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   memories?: Resolver<ResolversTypes['MemoryConnection'], ParentType, ContextType, RequireFields<QueryMemoriesArgs, 'first' | 'sort'>>;
   memory?: Resolver<Maybe<ResolversTypes['Memory']>, ParentType, ContextType, RequireFields<QueryMemoryArgs, 'id'>>;
   searchMemories?: Resolver<ResolversTypes['SearchMemoriesPayload'], ParentType, ContextType, RequireFields<QuerySearchMemoriesArgs, 'first' | 'query'>>;
+  usage?: Resolver<ResolversTypes['Usage'], ParentType, ContextType>;
+};
+
+export type RateLimitResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RateLimit'] = ResolversParentTypes['RateLimit']> = {
+  perMinute?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+};
+
+export type RecordCiEventPayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RecordCiEventPayload'] = ResolversParentTypes['RecordCiEventPayload']> = {
+  eventType?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  memory?: Resolver<Maybe<ResolversTypes['Memory']>, ParentType, ContextType>;
+  replayed?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  stored?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
 };
 
 export type RevokeApiKeyPayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RevokeApiKeyPayload'] = ResolversParentTypes['RevokeApiKeyPayload']> = {
@@ -1004,6 +1138,7 @@ export type StoreMemoryPayloadResolvers<ContextType = Context, ParentType extend
   duplicate?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   memory?: Resolver<Maybe<ResolversTypes['Memory']>, ParentType, ContextType>;
+  replayed?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   stored?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
 };
 
@@ -1012,6 +1147,28 @@ export type UpdateMemoryPayloadResolvers<ContextType = Context, ParentType exten
   memory?: Resolver<Maybe<ResolversTypes['Memory']>, ParentType, ContextType>;
   updated?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+};
+
+export type UsageResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Usage'] = ResolversParentTypes['Usage']> = {
+  months?: Resolver<Array<ResolversTypes['MonthUsage']>, ParentType, ContextType>;
+  overageCostUsd?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  period?: Resolver<ResolversTypes['UsagePeriod'], ParentType, ContextType>;
+  plan?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  rateLimit?: Resolver<ResolversTypes['RateLimit'], ParentType, ContextType>;
+  retrievals?: Resolver<ResolversTypes['UsageCount'], ParentType, ContextType>;
+  stores?: Resolver<ResolversTypes['UsageCount'], ParentType, ContextType>;
+};
+
+export type UsageCountResolvers<ContextType = Context, ParentType extends ResolversParentTypes['UsageCount'] = ResolversParentTypes['UsageCount']> = {
+  limit?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
+  overage?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  remaining?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
+  used?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type UsagePeriodResolvers<ContextType = Context, ParentType extends ResolversParentTypes['UsagePeriod'] = ResolversParentTypes['UsagePeriod']> = {
+  end?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  start?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
 };
 
 export type Resolvers<ContextType = Context> = {
@@ -1033,11 +1190,14 @@ export type Resolvers<ContextType = Context> = {
   MemoryConnection?: MemoryConnectionResolvers<ContextType>;
   MemoryEdge?: MemoryEdgeResolvers<ContextType>;
   MemoryVersion?: MemoryVersionResolvers<ContextType>;
+  MonthUsage?: MonthUsageResolvers<ContextType>;
   Mutation?: MutationResolvers<ContextType>;
   OveragePrices?: OveragePricesResolvers<ContextType>;
   PageInfo?: PageInfoResolvers<ContextType>;
   PlanLimits?: PlanLimitsResolvers<ContextType>;
   Query?: QueryResolvers<ContextType>;
+  RateLimit?: RateLimitResolvers<ContextType>;
+  RecordCiEventPayload?: RecordCiEventPayloadResolvers<ContextType>;
   RevokeApiKeyPayload?: RevokeApiKeyPayloadResolvers<ContextType>;
   RotateApiKeyPayload?: RotateApiKeyPayloadResolvers<ContextType>;
   SafeInt?: GraphQLScalarType;
@@ -1046,5 +1206,8 @@ export type Resolvers<ContextType = Context> = {
   SearchMemoriesPayload?: SearchMemoriesPayloadResolvers<ContextType>;
   StoreMemoryPayload?: StoreMemoryPayloadResolvers<ContextType>;
   UpdateMemoryPayload?: UpdateMemoryPayloadResolvers<ContextType>;
+  Usage?: UsageResolvers<ContextType>;
+  UsageCount?: UsageCountResolvers<ContextType>;
+  UsagePeriod?: UsagePeriodResolvers<ContextType>;
 };
 

@@ -6,6 +6,7 @@ import { resolvers as access } from '../modules/access/resolvers.ts';
 import { resolvers as health } from '../modules/health/resolvers.ts';
 import { resolvers as memory } from '../modules/memory/resolvers.ts';
 import { resolvers as recall } from '../modules/recall/resolvers.ts';
+import { resolvers as usage } from '../modules/usage/resolvers.ts';
 
 const FOLDER = new URL('../../schema/', import.meta.url);
 
@@ -17,7 +18,7 @@ export function createSchema(): GraphQLSchema {
     .map((file) => readFileSync(new URL(file, FOLDER), 'utf8'));
   return makeExecutableSchema({
     typeDefs,
-    resolvers: [{ DateTime: GraphQLDateTimeISO, JSONObject: GraphQLJSONObject, SafeInt: GraphQLSafeInt }, memory, recall, access, health],
+    resolvers: [{ DateTime: GraphQLDateTimeISO, JSONObject: GraphQLJSONObject, SafeInt: GraphQLSafeInt }, memory, recall, usage, access, health],
     resolverValidationOptions: { requireResolversToMatchSchema: 'error' },
   });
 }

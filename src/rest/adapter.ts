@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { type FieldProblem, invalidParameter, type ServiceError } from '../errors.ts';
 import { serviceErrorOf } from '../graphql/errors.ts';
+import { rules } from '../modules/memory/input.ts';
 import { problemsOf, withoutNulls } from '../validation.ts';
 import { etagOf, isKnown, versionsOf } from './conditional.ts';
 import { inRestNames, unknownFields, unknownNames } from './names.ts';
@@ -48,9 +49,12 @@ function inRestTerms(failure: ServiceError): ServiceError {
   return failure.problems.length > 0 ? invalidParameter(failure.problems.map(inRestNames)) : failure;
 }
 
+const Key = rules.idempotencyKey.optional();
+const NO_PROBLEMS = { problems: [], warnings: [] };
+
 function createReader(route: Route): (request: FastifyRequest) => { input: Input<unknown, unknown>; warnings: string[] } {
   const Query = z.object(route.query);
-  const Body = route.body && z.object(route.body);
+  const Body = route.body && (route.otherFields === 'kept' ? z.looseObject(route.body) : z.object(route.body));
   const queryNames = Object.keys(route.query);
   const bodyNames = Object.keys(route.body ?? {});
 
@@ -65,21 +69,33 @@ function createReader(route: Route): (request: FastifyRequest) => { input: Input
     ];
     const match = route.conditional === 'If-Match' ? versionsOf(request.headers['if-match']) : { versions: null };
     if ('problem' in match) problems.push(match.problem);
+    const key = Key.safeParse(route.idempotent ? request.headers['idempotency-key'] : undefined);
+    if (!key.success)
+      problems.push(...problemsOf(key.error, request.headers['idempotency-key']).map((problem) => ({ ...problem, path: ['Idempotency-Key'] })));
     let body: unknown;
     let warnings: string[] = [];
     if (Body) {
       const received = request.body;
       if (received === null || typeof received !== 'object' || Array.isArray(received))
         throw invalidParameter([...problems, { path: [], message: 'must be a JSON object' }]);
-      const fields = route.nulls === 'absent' ? withoutNulls(received) : (received as Record<string, unknown>);
-      const names = unknownFields(Object.keys(received), bodyNames);
+      const fields = route.nulls === 'absent' ? withoutNulls(received, bodyNames) : (received as Record<string, unknown>);
+      const names = route.otherFields === 'kept' ? NO_PROBLEMS : unknownFields(Object.keys(received), bodyNames);
       const parsed = Body.safeParse(fields);
       problems.push(...names.problems, ...(parsed.success ? [] : problemsOf(parsed.error, fields)));
       warnings = names.warnings;
       body = parsed.data;
     }
     if (problems.length > 0 || 'problem' in match) throw invalidParameter(problems);
-    return { input: { id: (request.params as { id?: string }).id ?? '', query: query.data, body, ifVersion: match.versions }, warnings };
+    return {
+      input: {
+        id: (request.params as { id?: string }).id ?? '',
+        query: query.data,
+        body,
+        ifVersion: match.versions,
+        idempotencyKey: key.data ?? null,
+      },
+      warnings,
+    };
   };
 }
 

@@ -8,6 +8,7 @@ const REST_NAMES: Readonly<Record<string, string>> = {
   createdAfter: 'after',
   createdBefore: 'before',
   ifVersion: 'If-Match',
+  idempotencyKey: 'Idempotency-Key',
 };
 
 /** `userId` as `user_id`. */

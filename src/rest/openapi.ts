@@ -10,20 +10,36 @@ const REASONS: Readonly<Record<ErrorCode, string>> = {
   forbidden: 'The key lacks the scope, or is bound to another user.',
   not_found: 'There is no such memory that you can see.',
   method_not_allowed: 'The path has no such method.',
-  conflict: 'It conflicts with what is there.',
+  conflict: 'The Idempotency-Key was used for another request.',
   precondition_failed: 'The memory has another version.',
   payload_too_large: 'The body is larger than 1 MiB.',
   unsupported_media_type: 'The body is not application/json.',
-  rate_limit_exceeded: 'Too many requests.',
+  rate_limit_exceeded: 'The requests of this minute are used up, or what the plan has for a month.',
   internal: 'Something went wrong on our side.',
-  unavailable: 'The database is away or the deadline passed; see Retry-After.',
+  unavailable: 'The database is away, the deadline passed, or there is more to do than can be done; see Retry-After.',
 };
 
 const CONDITIONS = {
   'If-None-Match': 'An ETag, or several, comma-separated: 304 when the memory still has it.',
   'If-Match': 'An ETag, or several, comma-separated: 412 when the memory has another version.',
 } as const;
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'A text of your own. For 24 hours the same request under the same key is answered as the first time, with Idempotency-Replayed: true, and does nothing; another request under it is a 409.',
+  schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
+};
+const RETRY_AFTER = { description: 'Seconds after which to try again.', schema: { type: 'integer' } };
 const ETag = { description: "The memory's version, in quotes.", schema: { type: 'string' } };
+
+/** What every response carries. */
+const RATE_LIMIT = {
+  'X-RateLimit-Limit': 'Requests a minute: of the key, or of the address when there is no valid key.',
+  'X-RateLimit-Remaining': 'How many of them are left.',
+  'X-RateLimit-Reset': 'When they begin anew, in seconds since 1970.',
+};
+const rateLimitHeaders = Object.fromEntries(Object.keys(RATE_LIMIT).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
 /** The OpenAPI 3.1 document of the routes. */
 export function createOpenApi(routes: readonly Route[], version: string): Record<string, unknown> {
@@ -57,16 +73,37 @@ export function createOpenApi(routes: readonly Route[], version: string): Record
         ...(route.conditional
           ? [{ name: route.conditional, in: 'header', description: CONDITIONS[route.conditional], schema: { type: 'string' } }]
           : []),
+        ...(route.idempotent ? [IDEMPOTENCY_KEY] : []),
       ],
       ...(route.body ? { requestBody: { required: true, content: json(toSchema(z.looseObject(route.body), 'input')) } } : {}),
       responses: {
-        200: { description: 'Success.', ...(route.conditional ? { headers: { ETag } } : {}), content: json(toSchema(route.response, 'output')) },
-        ...(route.conditional === 'If-None-Match' ? { 304: { description: 'The memory still has that version.', headers: { ETag } } } : {}),
-        ...(route.path === '/health' ? { 503: { description: 'The database is away.', content: json(toSchema(route.response, 'output')) } } : {}),
+        200: {
+          description: 'Success.',
+          headers: { ...rateLimitHeaders, ...(route.conditional ? { ETag } : {}) },
+          content: json(toSchema(route.response, 'output')),
+        },
+        ...(route.conditional === 'If-None-Match'
+          ? { 304: { description: 'The memory still has that version.', headers: { ...rateLimitHeaders, ETag } } }
+          : {}),
+        ...(route.path === '/health'
+          ? { 503: { description: 'The database is away.', headers: rateLimitHeaders, content: json(toSchema(route.response, 'output')) } }
+          : {}),
         ...Object.fromEntries(
-          ([...route.errors, 'unauthenticated', 'internal', ...(route.path === '/health' ? [] : ['unavailable'])] as ErrorCode[]).map((code) => [
+          (
+            [
+              ...route.errors,
+              'unauthenticated',
+              'rate_limit_exceeded',
+              'internal',
+              ...(route.path === '/health' ? [] : ['unavailable']),
+            ] as ErrorCode[]
+          ).map((code) => [
             STATUS_OF_CODE[code],
-            { description: REASONS[code], content: json(toSchema(responses.error, 'output')) },
+            {
+              description: REASONS[code],
+              headers: { ...rateLimitHeaders, ...(code === 'rate_limit_exceeded' || code === 'unavailable' ? { 'Retry-After': RETRY_AFTER } : {}) },
+              content: json(toSchema(code === 'rate_limit_exceeded' ? responses.rateLimitError : responses.error, 'output')),
+            },
           ]),
         ),
       },
@@ -83,6 +120,7 @@ export function createOpenApi(routes: readonly Route[], version: string): Record
     paths,
     components: {
       schemas: withComponentReferences(schemas),
+      headers: Object.fromEntries(Object.entries(RATE_LIMIT).map(([name, description]) => [name, { description, schema: { type: 'integer' } }])),
       securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer mem_…`' } },
     },
   };

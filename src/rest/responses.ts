@@ -46,6 +46,7 @@ const hit = memory
 const warnings = z.array(z.string()).optional().describe('Fields that were ignored.');
 
 export const stored = z.object({ id: z.string(), stored: z.boolean(), duplicate: z.boolean().optional(), warnings });
+export const recorded = z.object({ stored: z.boolean(), id: z.string(), event_type: z.string() });
 export const searched = z.object({ memories: z.array(hit), count: z.int() });
 export const listed = z.union([
   z.object({ memories: z.array(memory), count: z.int(), total: z.int(), offset: z.int(), limit: z.int(), cursor: z.string().nullable() }),
@@ -65,6 +66,18 @@ export const history = z.object({
 });
 export const deleted = z.object({ id: z.string(), deleted: z.literal(true) });
 
+const usageCount = z
+  .object({ used: z.int().min(0), limit: z.int().nullable(), remaining: z.int().nullable(), overage: z.int().min(0) })
+  .meta({ id: 'UsageCount' });
+export const usage = z.object({
+  plan: z.string(),
+  period: z.object({ start: time, end: time }),
+  stores: usageCount,
+  retrievals: usageCount,
+  overage_cost_usd: z.number().min(0),
+  rate_limit: z.object({ per_minute: z.int() }),
+});
+
 const check = z.enum(['ok', 'down', 'off']);
 export const health = z.object({
   status: z.enum(['ok', 'degraded']),
@@ -77,6 +90,14 @@ export const health = z.object({
     disk: z.literal('down').optional().describe('While the disk of the database is full and nothing is stored.'),
   }),
 });
+
+export const rateLimitError = z
+  .object({
+    error: z.literal('rate_limit_exceeded'),
+    message: z.string(),
+    retry_after: z.int().min(1).describe('Seconds until the limit begins anew; the same as Retry-After.'),
+  })
+  .meta({ id: 'RateLimitError' });
 
 export const error = z
   .object({

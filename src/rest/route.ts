@@ -13,6 +13,8 @@ export interface Input<Query, Body> {
   readonly body: Body;
   /** The versions that If-Match asks for; null: any. */
   readonly ifVersion: number[] | null;
+  /** Of an Idempotency-Key. */
+  readonly idempotencyKey: string | null;
 }
 
 /** One GraphQL operation to run. */
@@ -35,12 +37,16 @@ export interface Route<Data = unknown, Query = unknown, Body = unknown> {
   /** The operation that `call` runs: what a key needs for it is documented from the table that the services enforce. */
   readonly operation: Operation;
   readonly query: Shape;
-  /** Fields of a JSON body; a write ignores unknown ones with a warning. */
+  /** Fields of a JSON body. */
   readonly body: Shape | null;
+  /** What becomes of other fields of the body: ignored with a warning, or kept for `call` to read. */
+  readonly otherFields: 'ignored' | 'kept';
   /** Whether an explicit null is a value of its own (PATCH) or means absent. */
   readonly nulls: 'absent' | 'kept';
   /** The header that makes the request conditional: If-None-Match of a read that answers an ETag, If-Match of a change. */
   readonly conditional?: 'If-None-Match' | 'If-Match';
+  /** Whether an Idempotency-Key makes a repeat harmless. */
+  readonly idempotent?: boolean;
   readonly call: (input: Input<Query, Body>) => Call<Data>;
   readonly answer: (data: Data, input: Input<Query, Body>) => Answer;
   readonly response: z.ZodType;
@@ -57,7 +63,12 @@ export interface Answer {
 
 /** Makes a route; types of query and body come from their shapes. */
 export function route<Data, Query extends Shape = Record<never, never>, Body extends Shape = Record<never, never>>(
-  definition: Omit<Route<Data, Output<Query>, Output<Body>>, 'query' | 'body' | 'nulls'> & { query?: Query; body?: Body; nulls?: 'absent' | 'kept' },
+  definition: Omit<Route<Data, Output<Query>, Output<Body>>, 'query' | 'body' | 'nulls' | 'otherFields'> & {
+    query?: Query;
+    body?: Body;
+    nulls?: Route['nulls'];
+    otherFields?: Route['otherFields'];
+  },
 ): Route {
-  return { nulls: 'absent', ...definition, query: definition.query ?? {}, body: definition.body ?? null } as unknown as Route;
+  return { nulls: 'absent', otherFields: 'ignored', ...definition, query: definition.query ?? {}, body: definition.body ?? null } as unknown as Route;
 }

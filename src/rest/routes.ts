@@ -10,12 +10,14 @@ import {
   ListMemoriesDocument,
   type ListMemoriesQuery,
   type MemoryFieldsFragment,
+  GetUsageDocument,
+  RecordCiEventDocument,
   RestoreMemoryDocument,
   SearchMemoriesDocument,
   StoreMemoryDocument,
   UpdateMemoryDocument,
 } from '../generated/operations.ts';
-import { rules, storeShape, updateShape } from '../modules/memory/input.ts';
+import { ciEventShape, rules, storeShape, updateShape } from '../modules/memory/input.ts';
 import { whole } from '../validation.ts';
 import { camelCaseKeys, snakeCaseKeys } from './names.ts';
 import * as parameters from './parameters.ts';
@@ -47,13 +49,14 @@ export const routes: readonly Route[] = [
     description: 'The memory can be found the moment this answers. The same content again in the same user, tier and session is not stored twice.',
     operation: 'storeMemory',
     body: snakeCaseKeys(storeShape),
-    call: ({ body }) => call(StoreMemoryDocument, { input: camelCaseKeys(body) as never }),
-    answer: ({ storeMemory: { id, stored, duplicate } }) => ({
+    idempotent: true,
+    call: ({ body, idempotencyKey }) => call(StoreMemoryDocument, { input: camelCaseKeys(body) as never, idempotencyKey }),
+    answer: ({ storeMemory: { id, stored, duplicate, replayed } }) => ({
       body: { id, stored, ...(duplicate ? { duplicate } : {}) },
-      headers: { location: `/memory/${id}` },
+      headers: { location: `/memory/${id}`, ...replayedHeader(replayed) },
     }),
     response: responses.stored,
-    errors: ['invalid_parameter', 'forbidden', 'payload_too_large', 'unsupported_media_type'],
+    errors: ['invalid_parameter', 'forbidden', 'conflict', 'payload_too_large', 'unsupported_media_type'],
   }),
   route({
     method: 'GET',
@@ -213,6 +216,38 @@ export const routes: readonly Route[] = [
     errors: ['invalid_parameter', 'forbidden', 'not_found', 'precondition_failed'],
   }),
   route({
+    method: 'POST',
+    path: '/webhook/ci',
+    summary: 'Store an event of a CI pipeline',
+    description:
+      'The memory has the type ci_event and the tag ci:{event_type}; every field that is not listed is kept in its metadata (256 KiB, 32 levels). Events are never taken for duplicates.',
+    operation: 'recordCiEvent',
+    body: { content: ciEventShape.content, event_type: ciEventShape.eventType, tags: ciEventShape.tags },
+    otherFields: 'kept',
+    idempotent: true,
+    call: ({ body: { content, event_type, tags, ...metadata }, idempotencyKey }) =>
+      call(RecordCiEventDocument, { input: { content, eventType: event_type, tags, metadata }, idempotencyKey }),
+    answer: ({ recordCiEvent: { id, stored, eventType, replayed } }) => ({
+      body: { stored, id, event_type: eventType },
+      headers: { location: `/memory/${id}`, ...replayedHeader(replayed) },
+    }),
+    response: responses.recorded,
+    errors: ['invalid_parameter', 'forbidden', 'conflict', 'payload_too_large', 'unsupported_media_type'],
+  }),
+  route({
+    method: 'GET',
+    path: '/usage',
+    summary: 'What the account uses of its plan',
+    description: 'The current month in UTC; a limit of null means that there is none.',
+    operation: 'usage',
+    call: () => call(GetUsageDocument, {}),
+    answer: ({ usage: { plan, period, stores, retrievals, overageCostUsd, rateLimit } }) => ({
+      body: { plan, period, stores, retrievals, overage_cost_usd: overageCostUsd, rate_limit: { per_minute: rateLimit.perMinute } },
+    }),
+    response: responses.usage,
+    errors: ['invalid_parameter', 'forbidden'],
+  }),
+  route({
     method: 'GET',
     path: '/health',
     summary: 'How the service is',
@@ -238,6 +273,10 @@ export const routes: readonly Route[] = [
     errors: ['invalid_parameter'],
   }),
 ];
+
+function replayedHeader(replayed: boolean): Record<string, string> {
+  return replayed ? { 'idempotency-replayed': 'true' } : {};
+}
 
 /** The user that a change names in its query, its body, or both. */
 function oneOf(userIdOfQuery: string | undefined, userIdOfBody: string | undefined): string | undefined {

@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { startTcpProxy } from './tcp-proxy.ts';
 
 /** When a connection is cut, seen from the transaction that runs the statement that is waited for. */
 export type Moment =
@@ -35,21 +34,12 @@ const MANIFEST = 0x000001ff;
 export async function startBoltProxy(target: string): Promise<BoltProxy> {
   const { hostname, port } = new URL(target);
   const traps: Trap[] = [];
-  const sockets = new Set<Socket>();
 
-  const server = createServer((client) => {
-    const database = connect(Number(port), hostname);
-    for (const socket of [client, database]) {
-      sockets.add(socket.setNoDelay(true));
-      socket.on('close', () => (sockets.delete(socket), destroy()));
-      socket.on('error', destroy);
-    }
-    function destroy(): void {
-      client.destroy();
-      database.destroy();
-    }
+  const proxy = await startTcpProxy({ hostname, port: Number(port) }, (link) => {
+    const { client, server } = link;
+    for (const side of [client, server]) side.on('end', () => link.cut());
     function spring(trap: Trap): void {
-      destroy();
+      link.cut();
       trap.sprung();
     }
     function take(moment: Moment): Trap | undefined {
@@ -69,7 +59,7 @@ export async function startBoltProxy(target: string): Promise<BoltProxy> {
       if (early) return spring(early);
       const late = tag === TAG.commit ? take('after commit') : tag === TAG.run ? take('while running') : undefined;
       if (tag !== TAG.goodbye) waiting.push(late ?? null);
-      database.write(bytes);
+      server.write(bytes);
     });
     const answers = createMessageReader((tag, _, bytes) => {
       const trap = tag === TAG.record ? null : waiting.shift();
@@ -81,24 +71,18 @@ export async function startBoltProxy(target: string): Promise<BoltProxy> {
       if (handshake === null) handshake = HANDSHAKE.proposal + (data.readUInt32BE(4) === MANIFEST ? HANDSHAKE.choice : 0);
       const head = data.subarray(0, handshake);
       handshake -= head.length;
-      if (head.length > 0) database.write(head);
+      if (head.length > 0) server.write(head);
       requests(data.subarray(head.length));
     });
     // Until the client has chosen a version the server says nothing but its versions.
-    database.on('data', (data) => (handshake === 0 && waiting.length > 0 ? answers(data) : client.write(data)));
+    server.on('data', (data) => (handshake === 0 && waiting.length > 0 ? answers(data) : client.write(data)));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
 
   return {
-    uri: `bolt://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    uri: `bolt://127.0.0.1:${proxy.port}`,
     cut: (moment, ...texts) => new Promise((sprung) => traps.push({ moment, texts, sprung })),
-    cutAll: () => sockets.forEach((socket) => socket.destroy()),
-    async close() {
-      sockets.forEach((socket) => socket.destroy());
-      server.close();
-      await once(server, 'close');
-    },
+    cutAll: () => proxy.links.forEach((link) => link.cut()),
+    close: () => proxy.close(),
   };
 }
 

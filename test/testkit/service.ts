@@ -23,7 +23,10 @@ export const DEFAULT_SETTINGS: AppDependencies['settings'] = {
   trustProxy: false,
   corsOrigins: [],
   introspection: true,
+  maxConcurrentRequests: 1_000,
 };
+/** Beyond what tests send without a key, all from one address. */
+const ADDRESS_LIMIT = 1_000_000;
 
 /** The service on a port of its own, on the real Neo4j of the test run and the real model. */
 export interface TestService {
@@ -61,6 +64,7 @@ export async function startService(
     embedder,
     calibration: knownCalibrations[embedder.model]!,
     version: '0.0.0-test',
+    addressLimit: ADDRESS_LIMIT,
     ...overrides,
     settings: { ...DEFAULT_SETTINGS, ...overrides.settings },
   });

@@ -4,8 +4,6 @@ import type { Mutation, Query } from '../../generated/resolvers.ts';
 import type { Principal, Scope } from './principal.ts';
 
 type RootField = Exclude<keyof Query | keyof Mutation, '__typename'>;
-/** Operations that the schema gets with the metering of usage and the webhook. */
-type Coming = 'usage' | 'recordCiEvent';
 
 /** What a key needs for each operation, which is a root field of the GraphQL schema; null: any key. */
 export const SCOPE_OF = {
@@ -25,7 +23,7 @@ export const SCOPE_OF = {
   rotateApiKey: 'admin',
   revokeApiKey: 'admin',
   health: null,
-} as const satisfies Record<RootField | Coming, Scope | null>;
+} as const satisfies Record<RootField, Scope | null>;
 
 export type Operation = keyof typeof SCOPE_OF;
 

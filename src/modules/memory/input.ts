@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { jsonObject, text, time, trimmedText, whole } from '../../validation.ts';
 
+const EXPECTED_KEY = 'must be 1 to 255 visible ASCII characters';
+
 /** The rules of each field of a memory: what GraphQL's services and the REST routes check alike. */
 export const rules = {
   content: trimmedText(1, 50_000),
@@ -20,6 +22,9 @@ export const rules = {
     .min(0, { error: 'must be a number from 0 to 1' })
     .max(1, { error: 'must be a number from 0 to 1' }),
   offset: whole(0, 10_000),
+  idempotencyKey: z.string({ error: EXPECTED_KEY }).regex(/^[\x21-\x7e]{1,255}$/, { error: EXPECTED_KEY }),
+  eventType: text(1, 97),
+  eventMetadata: jsonObject(256 * 1024, 32),
 } as const;
 
 export const storeShape = {
@@ -36,6 +41,14 @@ export const storeShape = {
 };
 export const StoreInput = z.object(storeShape);
 export type StoreInput = z.output<typeof StoreInput>;
+
+/** What a pipeline reports; whatever else it says is metadata. */
+export const ciEventShape = {
+  content: rules.content.describe('What happened.'),
+  eventType: rules.eventType.default('ci_event').describe('Becomes the tag ci:{event_type}; such as deployment, pr_merge or decision.'),
+  tags: rules.tags.default([]).describe('Further tags.'),
+};
+export const CiEventInput = z.object({ ...ciEventShape, metadata: rules.eventMetadata.default({}) });
 
 export const updateShape = {
   content: rules.content.optional().describe('A new text; it is embedded anew.'),

@@ -7,12 +7,13 @@ const Page = z.object({ first: pageSize(100, 20) });
 
 export const resolvers: Resolvers = {
   Query: {
-    memory: (_, { id, userId }, { loaders }) => loaders.memory.load({ id, userId: userId ?? null }),
+    memory: (_, { id, userId }, { memories, loaders }) => memories.get({ id, userId: userId ?? null }, loaders.memory),
     memories: (_, { filter, sort, first, after, offset }, { memories }) =>
       memories.list({ filter, newestFirst: sort === 'RECENT', ...parseOrThrow(Page, { first }), after: after ?? null, offset: offset ?? null }),
   },
   Mutation: {
-    storeMemory: (_, { input }, { memories }) => memories.store(input),
+    storeMemory: (_, { input, idempotencyKey }, { memories }) => memories.store(input, idempotencyKey),
+    recordCiEvent: (_, { input, idempotencyKey }, { memories }) => memories.recordCiEvent(input, idempotencyKey),
     updateMemory: (_, { id, userId, input, ifVersion }, { memories }) => memories.update(id, userId, input, ifVersion),
     restoreMemory: (_, { id, userId, version, ifVersion }, { memories }) => memories.restore(id, userId, { version, ifVersion }),
     deleteMemory: (_, { id, userId, ifVersion }, { memories }) => memories.delete(id, userId, ifVersion),
@@ -20,6 +21,9 @@ export const resolvers: Resolvers = {
   StoreMemoryPayload: {
     duplicate: ({ stored }) => !stored,
     memory: ({ id }, _, { loaders }) => loaders.memory.clear({ id, userId: null }).load({ id, userId: null }),
+  },
+  RecordCiEventPayload: {
+    memory: ({ id }, _, { loaders }) => loaders.memory.load({ id, userId: null }),
   },
   // What an earlier mutation of the same document read is out of date.
   UpdateMemoryPayload: {

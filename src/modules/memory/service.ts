@@ -6,19 +6,24 @@ import type { Caller } from '../../context.ts';
 import type { PassageVector } from '../../embedding/embedder.ts';
 import type { GuardedEmbedder } from '../../embedding/guarded.ts';
 import { raceDeadline } from '../../deadline.ts';
-import { forbidden, invalidParameter, notFound, preconditionFailed } from '../../errors.ts';
+import { conflict, forbidden, invalidParameter, notFound, preconditionFailed } from '../../errors.ts';
 import { parseOrThrow, whole, withoutNulls } from '../../validation.ts';
 import { recordOf } from '../access/audit.ts';
 import { effectiveUserId } from '../access/principal.ts';
 import { authorise } from '../access/scopes.ts';
+import type { Plans } from '../usage/plans.ts';
+import { hardLimitOf, monthSpent } from '../usage/spent.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { facetsOf, type MemoryFilter } from './filter.ts';
-import { FilterInput, rules, StoreInput, UpdateInput } from './input.ts';
+import { type Idempotency, idempotencyOf } from './idempotency.ts';
+import { CiEventInput, FilterInput, rules, StoreInput, UpdateInput } from './input.ts';
+import type { MemoryKey, MemoryLoaders } from './loaders.ts';
 import { type Memory, type MemoryVersion, NEVER } from './model.ts';
 import { specificityOf } from './salience.ts';
 import { scopeOf, userScope, type Visibility, visibilityOf } from './scope.ts';
-import type { Change, LockedMemory, MemoryStore, StoreRow } from './store.ts';
-import type { SerialQueue } from './serial-queue.ts';
+import type { Change, LockedMemory, MemoryStore } from './store.ts';
+import type { StoreRow, Stored } from './store-batch.ts';
+import type { SerialQueue } from '../../serial-queue.ts';
 import type { MemoryWriter } from './writer.ts';
 
 export interface MemoryServiceDependencies {
@@ -26,6 +31,7 @@ export interface MemoryServiceDependencies {
   readonly writer: MemoryWriter;
   readonly embedder: GuardedEmbedder;
   readonly queue: SerialQueue;
+  readonly plans: Plans;
   readonly now: () => number;
   /** Milliseconds until a tier 1 memory without an expiry of its own is gone. */
   readonly sessionTtl: number;
@@ -41,9 +47,13 @@ export interface MemoryPage {
   readonly totalCount: () => Promise<number>;
 }
 
-export interface StoreResult {
-  readonly id: string;
-  readonly stored: boolean;
+export interface StoreResult extends Stored {
+  /** Answered as the first request under the same idempotency key was; nothing was done now. */
+  readonly replayed: boolean;
+}
+
+export interface CiEventResult extends StoreResult {
+  readonly eventType: string;
 }
 
 export interface UpdateResult {
@@ -63,11 +73,15 @@ const VersionArguments = z.object({
     .nullish()
     .transform((versions) => versions ?? null),
 });
+const KeyArgument = z.object({ idempotencyKey: rules.idempotencyKey.nullish() });
 const RestoreArguments = VersionArguments.extend({ version: whole(1, MAXIMUM_VERSION) });
 const OffsetArgument = z.object({ offset: rules.offset.nullable() });
 
 /** The memories of one caller. Every method authorises, then validates, then acts. */
-export function createMemoryService({ store, writer, embedder, queue, now, sessionTtl }: MemoryServiceDependencies, { principal, deadline }: Caller) {
+export function createMemoryService(
+  { store, writer, embedder, queue, plans, now, sessionTtl }: MemoryServiceDependencies,
+  { principal, deadline, tally, fingerprint }: Caller,
+) {
   const accountId = principal.account.id;
 
   /** What a request may see, and, for a key that is bound to a user, only that user's own when it changes something. */
@@ -109,52 +123,86 @@ export function createMemoryService({ store, writer, embedder, queue, now, sessi
     return outcome && { id, ...outcome };
   }
 
+  /** The caller's key for this request; null: there is none. */
+  function idempotency(operation: string, input: object, given: unknown): Idempotency | null {
+    const { idempotencyKey } = parseOrThrow(KeyArgument, { idempotencyKey: given });
+    return idempotencyKey == null ? null : idempotencyOf(accountId, idempotencyKey, fingerprint ?? [operation, principal.boundUserId, input]);
+  }
+
+  /** What the first request under the key did; null: this is the first. Throws 409 when that was another request. */
+  async function replay(key: Idempotency | null): Promise<StoreResult | null> {
+    const earlier = key && (await store.findReplay({ accountId, idempotency: key, now: now() }, deadline));
+    if (earlier === 'conflict') throw keyOfAnother();
+    return earlier && { ...earlier, replayed: true };
+  }
+
+  /** Stores a memory, once its text is embedded. */
+  async function put(given: StoreInput, idempotency: Idempotency | null, { dedupes }: { dedupes: boolean }): Promise<StoreResult> {
+    const userId = effectiveUserId(principal, given.userId);
+    const plan = plans.of(principal.account.plan);
+    const storedAt = now();
+    requireFuture(given.expiresAt, storedAt);
+    const keyed = { accountId, userId, tier: given.tier, type: given.type, tags: given.tags, sessionId: given.sessionId ?? null, archived: false };
+    const scope = scopeOf(keyed);
+    const row = async (): Promise<StoreRow> => {
+      const embedding = await embedder.embedPassage(given.content, { signal: deadline.signal });
+      const id = uuid();
+      return {
+        properties: {
+          ...keyed,
+          id,
+          scope,
+          facets: facetsOf({ ...keyed, scope }),
+          dedupeKey: dedupes ? dedupeKeyOf({ ...keyed, content: given.content }) : id,
+          content: given.content,
+          metadata: JSON.stringify(given.metadata),
+          sourceIds: given.sourceIds,
+          specificity: specificityOf(given.content),
+          recalls: 0,
+          occurredAt: given.occurredAt?.getTime() ?? storedAt,
+          createdAt: storedAt,
+          updatedAt: storedAt,
+          expiresAt: given.expiresAt?.getTime() ?? (given.tier === SESSION_TIER ? storedAt + sessionTtl : NEVER),
+          expiryDefaulted: given.expiresAt === undefined && given.tier === SESSION_TIER,
+          version: 1,
+          embeddingModel: embedding && embedder.model,
+          embeddingCut: embedding?.cut ?? false,
+        },
+        vector: embedding?.vector ?? null,
+        sourceIds: given.sourceIds,
+        sourceScopes: visibilityOf(accountId, userId).scopes,
+        idempotency,
+        storeLimit: hardLimitOf(plan, 'stores'),
+      };
+    };
+    const outcome = await writer.store(row(), deadline);
+    if ('missingSources' in outcome)
+      throw invalidParameter(
+        outcome.missingSources.map((id) => ({
+          path: ['sourceIds', given.sourceIds.indexOf(id)],
+          message: `must name a memory that you can see; got ${id}`,
+        })),
+      );
+    if ('refused' in outcome) throw outcome.refused === 'spent' ? monthSpent(plan, 'stores', now()) : keyOfAnother();
+    return outcome;
+  }
+
   return {
-    async store(input: object): Promise<StoreResult> {
+    /** Stores a memory, unless the same content is there already. */
+    async store(input: object, idempotencyKey: unknown): Promise<StoreResult> {
       authorise(principal, 'storeMemory');
       const given = parseOrThrow(StoreInput, withoutNulls(input));
-      const userId = effectiveUserId(principal, given.userId);
-      const storedAt = now();
-      requireFuture(given.expiresAt, storedAt);
-      const keyed = { accountId, userId, tier: given.tier, type: given.type, tags: given.tags, sessionId: given.sessionId ?? null, archived: false };
-      const scope = scopeOf(keyed);
-      const row = async (): Promise<StoreRow> => {
-        const embedding = await embedder.embedPassage(given.content, { signal: deadline.signal });
-        return {
-          properties: {
-            ...keyed,
-            id: uuid(),
-            scope,
-            facets: facetsOf({ ...keyed, scope }),
-            dedupeKey: dedupeKeyOf({ ...keyed, content: given.content }),
-            content: given.content,
-            metadata: JSON.stringify(given.metadata),
-            sourceIds: given.sourceIds,
-            specificity: specificityOf(given.content),
-            recalls: 0,
-            occurredAt: given.occurredAt?.getTime() ?? storedAt,
-            createdAt: storedAt,
-            updatedAt: storedAt,
-            expiresAt: given.expiresAt?.getTime() ?? (given.tier === SESSION_TIER ? storedAt + sessionTtl : NEVER),
-            expiryDefaulted: given.expiresAt === undefined && given.tier === SESSION_TIER,
-            version: 1,
-            embeddingModel: embedding && embedder.model,
-            embeddingCut: embedding?.cut ?? false,
-          },
-          vector: embedding?.vector ?? null,
-          sourceIds: given.sourceIds,
-          sourceScopes: visibilityOf(accountId, userId).scopes,
-        };
-      };
-      const outcome = await writer.store(row(), deadline);
-      if ('missingSources' in outcome)
-        throw invalidParameter(
-          outcome.missingSources.map((id) => ({
-            path: ['sourceIds', given.sourceIds.indexOf(id)],
-            message: `must name a memory that you can see; got ${id}`,
-          })),
-        );
-      return outcome;
+      const key = idempotency('storeMemory', input, idempotencyKey);
+      return (await replay(key)) ?? put(given, key, { dedupes: true });
+    },
+
+    /** Stores what a pipeline reports. Two events that read the same are two memories. */
+    async recordCiEvent(input: object, idempotencyKey: unknown): Promise<CiEventResult> {
+      authorise(principal, 'recordCiEvent');
+      const { content, eventType, tags, metadata } = parseOrThrow(CiEventInput, withoutNulls(input));
+      const memory: StoreInput = { content, tier: 2, type: 'ci_event', tags: [...new Set([`ci:${eventType}`, ...tags])], metadata, sourceIds: [] };
+      const key = idempotency('recordCiEvent', input, idempotencyKey);
+      return { ...((await replay(key)) ?? (await put(memory, key, { dedupes: false }))), eventType };
     },
 
     async update(id: string, userId: unknown, input: unknown, ifVersion: unknown): Promise<UpdateResult> {
@@ -207,6 +255,12 @@ export function createMemoryService({ store, writer, embedder, queue, now, sessi
       return store.findVersions({ ids, visibility: visible(null), limit, now: now() }, deadline);
     },
 
+    /** One memory; null when there is none that the caller can see. */
+    get(key: MemoryKey, loader: MemoryLoaders['memory']): Promise<Memory | null> {
+      authorise(principal, 'memory');
+      return tally.one(deadline)(() => loader.load(key));
+    },
+
     /** The memories of these ids that the caller, for that user, can see. */
     async findMany(ids: readonly string[], userId: string | null): Promise<Map<string, Memory>> {
       authorise(principal, 'memory');
@@ -235,21 +289,27 @@ export function createMemoryService({ store, writer, embedder, queue, now, sessi
       const offset = parseOrThrow(OffsetArgument, { offset: request.offset }).offset ?? 0;
       const after = request.after === null ? null : decodeCursor(request.after, filter, newestFirst);
       const readAt = now();
+      const retrieve = tally.one(deadline);
       let page: Promise<Memory[]> | undefined;
       // One more than asked for tells whether there is a next page. Read once, and only when something of the page is asked for.
-      const read = () => (page ??= store.findPage({ filter, newestFirst, limit: first + 1, offset, after, now: readAt }, deadline));
+      const read = () => (page ??= retrieve(() => store.findPage({ filter, newestFirst, limit: first + 1, offset, after, now: readAt }, deadline)));
       return {
         memories: async () => (await read()).slice(0, first),
         cursorOf: (memory) => encodeCursor(memory, filter, newestFirst),
         hasNextPage: async () => (await read()).length > first,
         hasPreviousPage: after !== null || offset > 0,
-        totalCount: () => store.count(filter, readAt, deadline),
+        totalCount: () => retrieve(() => store.count(filter, readAt, deadline)),
       };
     },
   };
 }
 
 export type MemoryService = ReturnType<typeof createMemoryService>;
+
+/** The 409 of a key that was used for another request. */
+function keyOfAnother(): Error {
+  return conflict('This Idempotency-Key was used for another request; take a new key for each request, and the same one only to repeat it');
+}
 
 /** Throws 400 for an expiry that has passed; none is fine. */
 function requireFuture(expiresAt: Date | null | undefined, now: number): void {
@@ -336,10 +396,11 @@ function expiryAfter(
   return current;
 }
 
-/** Null in the patch deletes a key. Throws 400 when the whole grows beyond what metadata may be. */
+/** Null in the patch deletes a key. Throws 400 when the whole is beyond what metadata may be, or that of an event, which may be larger from the start. */
 function mergeMetadata(current: Record<string, unknown>, patch: Record<string, unknown>): Record<string, unknown> {
   const merged = Object.entries({ ...current, ...patch }).filter(([key]) => patch[key] !== null);
-  const { metadata } = parseOrThrow(z.object({ metadata: rules.metadata }), { metadata: Object.fromEntries(merged) });
+  const rule = rules.metadata.safeParse(current).success ? rules.metadata : rules.eventMetadata;
+  const { metadata } = parseOrThrow(z.object({ metadata: rule }), { metadata: Object.fromEntries(merged) });
   // GraphQL's literals are objects without a prototype, which are not equal to what was stored.
   return JSON.parse(JSON.stringify(metadata)) as Record<string, unknown>;
 }

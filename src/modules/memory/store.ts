@@ -6,28 +6,8 @@ import { append, HEAD, isRecorded, LOCK_HEAD } from '../access/audit-log.ts';
 import { conditionsOf, type MemoryFilter } from './filter.ts';
 import { isWhole, MEMORY_VALUES, type Memory, type MemoryVersion, parseMemory, isKept, parseVersion, versionProperties } from './model.ts';
 import type { Visibility } from './scope.ts';
-
-/** A memory to be written: every property of its node but the vector. */
-export interface MemoryRow {
-  readonly id: string;
-  readonly accountId: string;
-  readonly dedupeKey: string;
-  readonly scope: string;
-  readonly expiresAt: number;
-  readonly [property: string]: unknown;
-}
-
-export interface StoreRow {
-  readonly properties: MemoryRow;
-  /** Null: the memory is embedded later. */
-  readonly vector: Float32Array | null;
-  readonly sourceIds: readonly string[];
-  /** Where the sources must be visible; null: in the whole account. */
-  readonly sourceScopes: readonly string[] | null;
-}
-
-/** What became of a row: stored, already there under another id, or refused because sources are not visible. */
-export type StoreOutcome = { readonly id: string; readonly stored: boolean } | { readonly missingSources: readonly string[] };
+import { type Idempotency, KEYS_KEPT } from './idempotency.ts';
+import { batchParameters, parseOutcome, parseStored, STORE_BATCH, type Stored, type StoreOutcome, type StoreRow } from './store-batch.ts';
 
 /** The place in a list after which the next page begins. */
 export interface Position {
@@ -77,15 +57,30 @@ export function createMemoryStore(database: Database) {
      * that had committed returns its outcomes and applies nothing.
      */
     async storeBatch(rows: readonly StoreRow[], commitId: string, now: number, deadline: Deadline): Promise<StoreOutcome[]> {
-      const parameters = { commitId, now, rows: rows.map((row, index) => ({ ...row, index })).sort(byDedupeKey) };
       try {
-        const [row] = await database.write(STORE_BATCH, parameters, deadline);
+        const [row] = await database.write(STORE_BATCH, batchParameters(rows, commitId, now), deadline);
         return (row!['results'] as string[]).map((result, index) => parseOutcome(result, rows[index]!));
       } catch (error) {
         const results = isConstraintViolation(error) ? await findCommit(commitId, deadline) : null;
         if (results === null) throw error;
         return results.map((result, index) => parseOutcome(result, rows[index]!));
       }
+    },
+
+    /** What the first request under that key did, null when there was none, or `conflict` when it was another request. */
+    async findReplay(
+      { accountId, idempotency, now }: { accountId: string; idempotency: Idempotency; now: number },
+      deadline: Deadline,
+    ): Promise<Stored | 'conflict' | null> {
+      // In write mode, because a reading member of a cluster may not have the commit yet.
+      const [row] = await database.write(
+        `MATCH (key:IdempotencyKey {id: $id, accountId: $accountId}) WHERE key.at > $keysBefore AND key.fingerprint IS NOT NULL
+         RETURN key.fingerprint AS fingerprint, key.result AS result`,
+        { id: idempotency.id, accountId, keysBefore: now - KEYS_KEPT },
+        deadline,
+      );
+      if (!row) return null;
+      return row['fingerprint'] === idempotency.fingerprint ? parseStored(row['result'] as string) : 'conflict';
     },
 
     /** Those of the ids that are visible, in no order. */
@@ -221,7 +216,7 @@ export function createMemoryStore(database: Database) {
       }, deadline);
     },
 
-    /** Erases up to `limit` expired memories and forgets up to `limit` commits older than `commitsBefore`; finished when nothing is left. */
+    /** Erases up to `limit` expired memories and forgets up to `limit` commits older than `commitsBefore` and as many idempotency keys; finished when nothing is left. */
     async sweep(
       { now, commitsBefore, limit }: { now: number; commitsBefore: number; limit: number },
       deadline: Deadline,
@@ -231,8 +226,17 @@ export function createMemoryStore(database: Database) {
         { commitsBefore, limit },
         deadline,
       );
+      const [keys] = await database.write(
+        `MATCH (key:IdempotencyKey) WHERE key.at <= $keysBefore
+         WITH key LIMIT $limit
+         SET key.lock = true REMOVE key.lock
+         WITH key WHERE key.at <= $keysBefore
+         DELETE key RETURN count(*) AS forgotten`,
+        { keysBefore: now - KEYS_KEPT, limit },
+        deadline,
+      );
       const [memories] = await database.write(ERASE_EXPIRED, { now, limit }, deadline);
-      return { finished: (commits!['forgotten'] as number) < limit && (memories!['erased'] as number) < limit };
+      return { finished: [commits!['forgotten'], keys!['forgotten'], memories!['erased']].every((count) => (count as number) < limit) };
     },
 
     /** Adds to the count of recalls of each memory. A count that is lost or doubled is no harm, so this is not made safe to repeat. */
@@ -255,51 +259,6 @@ export function createMemoryStore(database: Database) {
 }
 
 export type MemoryStore = ReturnType<typeof createMemoryStore>;
-
-// The Commit comes first: on a repeat of a committed transaction its uniqueness fails before anything is applied.
-// The sources are locked before they are looked at, or one could be erased before the relation to it is made.
-// An expired memory that still holds the dedupe key is locked, looked at again and made to give it up.
-const STORE_BATCH = `
-  CREATE (commit:Commit {id: $commitId, at: $now})
-  WITH commit
-  CALL () {
-    UNWIND $rows AS row
-    UNWIND row.sourceIds AS sourceId
-    WITH DISTINCT row.properties.accountId AS accountId, sourceId ORDER BY accountId, sourceId
-    MATCH (source:Memory {accountId: accountId, id: sourceId})
-    SET source.lock = true REMOVE source.lock
-    RETURN count(*) AS locked
-  }
-  UNWIND $rows AS row
-  CALL (row) {
-    UNWIND CASE size(row.sourceIds) WHEN 0 THEN [null] ELSE range(0, size(row.sourceIds) - 1) END AS position
-    OPTIONAL MATCH (source:Memory {accountId: row.properties.accountId, id: row.sourceIds[position]})
-      WHERE (row.sourceScopes IS NULL OR source.scope IN row.sourceScopes) AND source.expiresAt > $now
-    RETURN collect(source) AS sources, collect(CASE WHEN source IS NULL THEN position END) AS missing
-  }
-  OPTIONAL CALL (row, sources, missing) {
-    WITH row, sources, missing WHERE size(missing) = 0
-    OPTIONAL MATCH (old:Memory {dedupeKey: row.properties.dedupeKey})
-    SET old.lock = true REMOVE old.lock
-    WITH row, sources, old
-    FOREACH (expired IN CASE WHEN old.expiresAt <= $now THEN [old] ELSE [] END | REMOVE expired.dedupeKey)
-    MERGE (m:Memory {dedupeKey: row.properties.dedupeKey})
-      ON CREATE SET m = row.properties
-    WITH row, sources, m, m.id = row.properties.id AS stored
-    FOREACH (_ IN CASE WHEN NOT stored AND m.expiryDefaulted AND row.properties.expiryDefaulted AND row.properties.expiresAt > m.expiresAt THEN [1] ELSE [] END | SET m.expiresAt = row.properties.expiresAt)
-    FOREACH (source IN CASE WHEN stored THEN sources ELSE [] END | CREATE (m)-[:DERIVED_FROM]->(source))
-    FOREACH (_ IN CASE WHEN stored AND row.vector IS NULL THEN [1] ELSE [] END | SET m:Unembedded, m.embedAfter = 0)
-    CALL (row, m, stored) {
-      WITH row, m, stored WHERE stored AND row.vector IS NOT NULL
-      CALL db.create.setNodeVectorProperty(m, 'embedding', row.vector)
-    }
-    RETURN m.id AS id
-  }
-  WITH commit, row, CASE WHEN id IS NULL THEN '!' + reduce(list = '', position IN missing | list + ' ' + position) ELSE id END AS result
-  ORDER BY row.index
-  WITH commit, collect(result) AS results
-  SET commit.results = results
-  RETURN results`;
 
 const LOCK_FOR_UPDATE = `
   MATCH (m:Memory {accountId: $accountId, id: $id}) WHERE ${VISIBLE}
@@ -388,18 +347,6 @@ function pageParameters({ filter, after, limit, offset, now }: PageRequest): Row
     afterTime: after?.createdAt ?? null,
     afterId: after?.id ?? null,
   };
-}
-
-function parseOutcome(result: string, row: StoreRow): StoreOutcome {
-  if (result.startsWith('!')) {
-    const positions = result.split(' ').slice(1).map(Number);
-    return { missingSources: positions.map((position) => row.sourceIds[position]!) };
-  }
-  return { id: result, stored: result === row.properties.id };
-}
-
-function byDedupeKey(a: StoreRow, b: StoreRow): number {
-  return a.properties.dedupeKey < b.properties.dedupeKey ? -1 : 1;
 }
 
 function isConstraintViolation(error: unknown): boolean {

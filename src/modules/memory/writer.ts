@@ -3,7 +3,8 @@ import { Neo4jError } from 'neo4j-driver';
 import { v7 as uuid } from 'uuid';
 import { type Deadline, deadlineIn, deadlinePassed, raceDeadline } from '../../deadline.ts';
 import { unavailable } from '../../errors.ts';
-import type { MemoryStore, StoreOutcome, StoreRow } from './store.ts';
+import type { MemoryStore } from './store.ts';
+import type { StoreOutcome, StoreRow } from './store-batch.ts';
 
 /** How stores are gathered into transactions. */
 export interface Batching {
@@ -11,11 +12,11 @@ export interface Batching {
   readonly rows: number;
   /** Transactions under way at once: two keep the database busy while answers travel. */
   readonly underWay: number;
+  /** Milliseconds for which a store waits at most, so that others come into its transaction. */
+  readonly patience: number;
 }
 
-const BATCHING: Batching = { rows: 64, underWay: 2 };
-/** Milliseconds for which a store waits at most, so that others come into its transaction. */
-const PATIENCE = 50;
+const BATCHING: Batching = { rows: 64, underWay: 2, patience: 50 };
 const QUEUE_ROWS = 4_096;
 const TRANSACTION_MILLISECONDS = 10_000;
 
@@ -66,7 +67,7 @@ export function createMemoryWriter(
   function isWorthATransaction(): boolean {
     clearTimeout(impatience);
     if (queue.length >= batching.rows / 2 || (underWay.size === 0 && coming === 0)) return true;
-    const left = queue[0]!.since + PATIENCE - performance.now();
+    const left = queue[0]!.since + batching.patience - performance.now();
     if (left <= 0) return true;
     impatience = setTimeout(next, left);
     return false;
@@ -106,7 +107,7 @@ export function createMemoryWriter(
       return raceDeadline(stored, deadline);
     },
     async drain() {
-      while (coming + queue.length + underWay.size > 0) await (underWay.size > 0 ? Promise.all(underWay) : delay(PATIENCE));
+      while (coming + queue.length + underWay.size > 0) await (underWay.size > 0 ? Promise.all(underWay) : delay(batching.patience));
     },
   };
 }

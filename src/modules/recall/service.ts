@@ -37,16 +37,18 @@ const SearchInput = z.object({ query: rules.query, first: pageSize(100, 10), min
 
 /** Search for one caller. */
 export function createRecallService({ store, embedder, calibration, counter, now }: RecallDependencies, caller: Caller, memories: MemoryService) {
-  const { principal, deadline } = caller;
+  const { principal, deadline, tally } = caller;
   return {
     async search(request: { query: string; filter: object | null | undefined; first: number; minScore: number | null | undefined }): Promise<Hit[]> {
       authorise(principal, 'searchMemories');
       const { query, first, minScore = 0 } = parseOrThrow(SearchInput, withoutNulls(request));
       const filter = memories.filter(request.filter);
       const askedAt = now();
-      const vector = await embedder.embedQuery(query, { signal: deadline.signal });
       const perSource = Math.max(CANDIDATES_PER_SOURCE, 2 * first);
-      const { candidates, possibleBm25 } = await store.findCandidates({ filter, vector, words: wordsOf(query), perSource, now: askedAt }, deadline);
+      const { candidates, possibleBm25 } = await tally.one(deadline)(async () => {
+        const vector = await embedder.embedQuery(query, { signal: deadline.signal });
+        return store.findCandidates({ filter, vector, words: wordsOf(query), perSource, now: askedAt }, deadline);
+      });
       const hits = candidates
         .map(({ memory, cosine, bm25 }): Hit => {
           const { score, explanation } = scoreOf({ tier: memory.tier, cosine, bm25 }, possibleBm25, calibration);
