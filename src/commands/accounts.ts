@@ -37,7 +37,7 @@ await runCommand(async () => {
       });
     case 'list':
       return withAccessStore('npm run accounts', async (store) => {
-        for (const { id, name, plan, createdAt, keys } of await store.listAccounts(deadlineIn(30_000)))
+        for (const { id, name, plan, createdAt, keys } of await store.listAccounts(Date.now(), deadlineIn(30_000)))
           console.log(
             [id, name, plan, `${keys} active ${keys === 1 ? 'key' : 'keys'}`, `created ${new Date(createdAt).toISOString().slice(0, 10)}`].join('  '),
           );

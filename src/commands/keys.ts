@@ -91,12 +91,13 @@ function lineOf(key: ApiKey): string {
     `${hint}…`,
     revokedAt === null ? stateOf(key, Date.now()).toLowerCase() : `revoked ${dayOf(revokedAt)}`,
     scopes.join(','),
-    userId === null ? 'any user' : `user ${userId}`,
+    userId === null ? 'any user' : `user ${JSON.stringify(userId)}`,
     `created ${dayOf(createdAt)}`,
     lastUsedAt === null ? 'never used' : `used ${timeOf(lastUsedAt)}`,
     ...(expiresAt === null ? [] : [`expires ${timeOf(expiresAt)}`]),
     ...(replacedBy === null ? [] : [`replaced by ${replacedBy}`]),
-    name ?? '',
+    // Quoted, as whoever manages the account chose it, and this is someone else's terminal.
+    name === null ? '' : JSON.stringify(name),
   ].join('  ');
 }
 

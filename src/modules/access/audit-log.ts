@@ -47,9 +47,10 @@ export interface HeldChain {
   readonly readAfter: (sequence: number, limit: number) => Promise<Row[]>;
 }
 
+/** With the account in the order as well, the index gives the entries in their order, and a page reads no more than itself. */
 const IN_ORDER = 'USING INDEX e:AuditEntry(accountId, sequence)';
 const AFTER = `MATCH (e:AuditEntry) ${IN_ORDER} WHERE e.accountId = $accountId AND e.sequence > $sequence
-  RETURN properties(e) AS entry ORDER BY e.sequence LIMIT $limit`;
+  RETURN properties(e) AS entry ORDER BY e.accountId, e.sequence LIMIT $limit`;
 
 /** Reading the audit log. */
 export function createAuditLog(database: Pick<Database, 'read' | 'transaction'>) {
@@ -59,7 +60,7 @@ export function createAuditLog(database: Pick<Database, 'read' | 'transaction'>)
     async readPage(accountId: string, before: number, limit: number, deadline: Deadline): Promise<AuditEntry[]> {
       const rows = await database.read(
         `MATCH (e:AuditEntry) ${IN_ORDER} WHERE e.accountId = $accountId AND e.sequence < $before
-         RETURN properties(e) AS entry ORDER BY e.sequence DESC LIMIT $limit`,
+         RETURN properties(e) AS entry ORDER BY e.accountId DESC, e.sequence DESC LIMIT $limit`,
         { accountId, before, limit },
         deadline,
       );

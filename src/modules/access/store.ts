@@ -45,6 +45,7 @@ export const MAXIMUM_ACTIVE_KEYS = 1_000;
 
 const KEY = `k { .id, .hint, .name, .scopes, .userId, .createdAt, .expiresAt, .revokedAt, .lastUsedAt, .replacedBy } AS key`;
 const ACCOUNT = 'a { .id, .name, .plan, .createdAt } AS account';
+const ACTIVE = 'k.revokedAt IS NULL AND (k.expiresAt IS NULL OR k.expiresAt > $now)';
 const OF_ACCOUNT = 'MATCH (k:ApiKey)-[:OF]->(:Account {id: $accountId})';
 
 /** Accounts and keys in the graph. Every change is recorded in the account's audit log, in the same transaction. */
@@ -70,11 +71,11 @@ export function createAccessStore(database: Database) {
       return (row?.['account'] as StoredAccount | undefined) ?? null;
     },
 
-    async listAccounts(deadline: Deadline): Promise<(StoredAccount & { keys: number })[]> {
+    async listAccounts(now: number, deadline: Deadline): Promise<(StoredAccount & { keys: number })[]> {
       const rows = await database.read(
         `MATCH (a:Account)
-         RETURN ${ACCOUNT}, COUNT { (k:ApiKey)-[:OF]->(a) WHERE k.revokedAt IS NULL } AS keys ORDER BY a.createdAt, a.id`,
-        {},
+         RETURN ${ACCOUNT}, COUNT { (k:ApiKey)-[:OF]->(a) WHERE ${ACTIVE} } AS keys ORDER BY a.createdAt, a.id`,
+        { now },
         deadline,
       );
       return rows.map((row) => ({ ...(row['account'] as StoredAccount), keys: row['keys'] as number }));
@@ -229,7 +230,7 @@ async function findById(run: Run, accountId: string, id: string): Promise<ApiKey
 }
 
 async function countActive(run: Run, accountId: string, now: number): Promise<number> {
-  const [row] = await run(`${OF_ACCOUNT} WHERE k.revokedAt IS NULL AND (k.expiresAt IS NULL OR k.expiresAt > $now) RETURN count(k) AS count`, {
+  const [row] = await run(`${OF_ACCOUNT} WHERE ${ACTIVE} RETURN count(k) AS count`, {
     accountId,
     now,
   });
