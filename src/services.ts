@@ -1,11 +1,13 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { startBackground } from './background/background.ts';
 import type { Caller, Context } from './context.ts';
+import { deadlineIn } from './deadline.ts';
 import type { Calibration } from './embedding/calibration.ts';
 import type { Embedder } from './embedding/embedder.ts';
 import { withServiceErrors } from './embedding/guarded.ts';
 import type { Database } from './graph/database.ts';
 import type { DiskWatch } from './graph/local/disk.ts';
+import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { type Authenticator, createAuthenticator } from './modules/access/authenticator.ts';
 import { createAccessStore } from './modules/access/store.ts';
 import { createHealthService, type HealthService } from './modules/health/service.ts';
@@ -33,12 +35,16 @@ export interface ServiceDependencies {
   readonly batching?: Batching;
   /** What accounts may use; absent: the plans as decided. */
   readonly plans?: Plans;
+  readonly metrics?: Metrics;
   /** The state of Redis; absent: OFF. */
   readonly redis?: () => 'OK' | 'DOWN' | 'OFF';
   /** Milliseconds until a tier 1 memory without an expiry of its own is gone. */
   readonly sessionTtl: number;
   readonly logger: FastifyBaseLogger;
 }
+
+/** Milliseconds that whoever asks for the metrics waits for the database at most. */
+const SCRAPE_MILLISECONDS = 1_000;
 
 /** Everything behind the adapters. */
 export interface Services {
@@ -60,18 +66,25 @@ export function createServices({
   now = Date.now,
   batching,
   sessionTtl,
+  metrics = createMetrics(),
   redis = () => 'OFF',
   logger,
 }: ServiceDependencies): Services {
   const embedder = withServiceErrors(rawEmbedder);
   const memoryStore = createMemoryStore(database);
-  const writer = createMemoryWriter(memoryStore, now, batching);
+  const writer = createMemoryWriter(memoryStore, now, batching, metrics.observeTransaction);
   const counter = createRecallCounter((rows, deadline) => memoryStore.addRecalls(rows, deadline));
   const memoryDependencies = { store: memoryStore, writer, embedder, updates: createSerialQueue(), now, sessionTtl };
   const recallDependencies = { store: createRecallStore(database), embedder, calibration, counter, now };
   const health = createHealthService({ database, disk, embedder: rawEmbedder, redis, version });
-  const embeddingQueue = createEmbeddingQueue(createVectorStore(database), rawEmbedder);
+  const vectorStore = createVectorStore(database);
+  const embeddingQueue = createEmbeddingQueue(vectorStore, rawEmbedder);
   const background = startBackground({ sweep: memoryStore, counter, embeddingQueue, now, logger });
+
+  metrics.gauge('memory_recalls_waiting', 'Memories whose recalls are counted and not yet written.', () => counter.waiting());
+  metrics.gauge('memory_unembedded', 'Memories that were stored while the model was away and wait to be embedded.', () =>
+    vectorStore.countUnembedded(deadlineIn(SCRAPE_MILLISECONDS)),
+  );
 
   return {
     authenticator: createAuthenticator(createAccessStore(database)),
