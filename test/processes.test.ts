@@ -22,7 +22,7 @@ let folder: string;
 let neo4j: Neo4j;
 let redis: TestRedis;
 let access: AccessStore;
-let processes: readonly (Started & { readonly url: string })[];
+let processes: readonly (Started & { readonly url: string })[] = [];
 
 async function startOne(index: number): Promise<Started & { readonly url: string }> {
   const port = await freePort();

@@ -7,6 +7,8 @@ import { knownCalibrations } from '../../src/embedding/calibration.ts';
 import { createLocalEmbedder } from '../../src/embedding/local.ts';
 import { connectDatabase, type Database, type DatabaseOptions } from '../../src/graph/database.ts';
 import { prepareModel } from '../../src/graph/local/runtime.ts';
+import { createMetrics } from '../../src/metrics/metrics.ts';
+import { watchEmbedder } from '../../src/metrics/watch.ts';
 import { type AccessStore, createAccessStore } from '../../src/modules/access/store.ts';
 import { addAccount, addKey, type KeyOptions } from './accounts.ts';
 import type { Client } from './client.ts';
@@ -48,13 +50,15 @@ export async function startService(
 ): Promise<TestService> {
   const neo4j = overrides.neo4j ?? inject('neo4j');
   const database = connectDatabase({ ...neo4j, uri: overrides.databaseUri ?? neo4j.uri });
-  const embedder = overrides.embedder ?? withCache(await createLocalEmbedder({ ...(await modelFiles()), workers: 1 }));
+  const metrics = overrides.metrics ?? createMetrics();
+  const embedder = overrides.embedder ?? withCache(watchEmbedder(await createLocalEmbedder({ ...(await modelFiles()), workers: 1 }), metrics));
   const app = await createApp({
     database,
     embedder,
     calibration: knownCalibrations[embedder.model]!,
     version: '0.0.0-test',
     addressLimit: ADDRESS_LIMIT,
+    metrics,
     ...overrides,
     settings: { ...DEFAULT_SETTINGS, ...overrides.settings },
   });

@@ -159,6 +159,12 @@ export function createVectorStore(database: Database) {
       );
     },
 
+    /** How many memories wait to be embedded. */
+    async countUnembedded(deadline: Deadline): Promise<number> {
+      const [row] = await database.read('MATCH (m:Unembedded) RETURN count(m) AS count', {}, deadline);
+      return row!['count'] as number;
+    },
+
     /** How many memories there are of all accounts. */
     async countMemories(deadline: Deadline): Promise<number> {
       const [row] = await database.read('MATCH (m:Memory) RETURN count(m) AS count', {}, deadline);
