@@ -1,6 +1,7 @@
 import { fastify } from 'fastify';
 import { deadlineIn } from '../src/deadline.ts';
 import { knownCalibrations } from '../src/embedding/calibration.ts';
+import { createPlans } from '../src/modules/usage/plans.ts';
 import { createReadyMadeEmbedder } from './ready-made.ts';
 import { createServices } from '../src/services.ts';
 import type { Embedded } from './corpus.ts';
@@ -21,12 +22,14 @@ export async function fill(
   const startedAt = performance.now();
   const vectors = new Map(memories.map(({ text, vector }) => [text, vector]));
   const embedder = createReadyMadeEmbedder();
+  const plans = createPlans();
   const services = createServices({
+    plans,
     database: graph.database,
     embedder: { ...embedder, embedPassage: (text) => Promise.resolve({ vector: vectors.get(text)!, cut: false }) },
     calibration: knownCalibrations[embedder.model]!,
     version: 'bench',
-    batching: { rows: ROWS_A_TRANSACTION, underWay: 2 },
+    batching: { rows: ROWS_A_TRANSACTION, underWay: 2, patience: 50 },
     sessionTtl: DEFAULTS.sessionTtl,
     logger: fastify().log,
   });
@@ -37,8 +40,9 @@ export async function fill(
     const { memories: service } = services.contextFor({
       principal: { account, keyId: '', keyHint: '', scopes: ['admin'], boundUserId: null },
       deadline: deadlineIn(60_000),
+      charge: () => Promise.resolve(),
       requestId: '',
-      tally: services.meter.tally(account.id, services.plans.of(account.plan)),
+      tally: services.meter.tally(account.id, plans.of(account.plan)),
       fingerprint: null,
     });
     ids[index] = (await service.store({ content: text }, null)).id;

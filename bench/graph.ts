@@ -54,10 +54,12 @@ export async function startGraph(report: (line: string) => void, heap = DEFAULTS
       const account = { id: uuid(), name, plan: 'self_hosted' };
       const key = generateApiKey();
       const now = Date.now();
-      await access.createAccount(account, now, deadlineIn(30_000));
+      const author = { actor: 'command', at: now };
+      await access.createAccount(account, author, deadlineIn(30_000));
       await access.createKey(
-        name,
+        account.id,
         { id: uuid(), hash: hashApiKey(key), hint: hintOf(key), name: null, scopes: ['admin'], userId: null, createdAt: now, expiresAt: null },
+        author,
         deadlineIn(30_000),
       );
       return { ...account, key };

@@ -33,7 +33,7 @@ await withClosers(async (onClose) => {
   await fill(graph, await prepareCorpus(size, embedder, report), () => others, report);
 
   // One memory a transaction: as many transactions at once as there are writers.
-  const single = { rows: 1, underWay: Math.max(...WRITERS) };
+  const single = { rows: 1, underWay: Math.max(...WRITERS), patience: 50 };
   const local = await overHttp('service, local model', graph, { embedder: 'local model' }, onClose);
   const model = embeddingAlone('the model alone', embedder);
   const readyMade = await overHttp('service, ready-made vectors', graph, { embedder: 'ready-made' }, onClose);

@@ -4,7 +4,7 @@ import { fastifyApolloHandler } from '@as-integrations/fastify';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Context } from './context.ts';
 import { type Deadline, deadlineIn } from './deadline.ts';
-import { asServiceError, unauthenticated } from './errors.ts';
+import { asServiceError, ServiceError, unauthenticated } from './errors.ts';
 import * as operations from './generated/operations.ts';
 import { currentRequestId, graphqlErrorBody } from './graphql/errors.ts';
 import { createSchema } from './graphql/schema.ts';
@@ -15,16 +15,26 @@ import {
   closeConnectionsWhenDrained,
   corsFor,
   parseJsonOnly,
+  refuseOtherExpectations,
   refuseOtherMethods,
   requestIdOf,
   serviceErrorOfHttp,
 } from './http.ts';
+import { admitAtMost } from './limits/admission.ts';
+import { createRateLimiter } from './limits/rate-limiter.ts';
+import type { RedisSettings } from './limits/redis.ts';
+import { createRequestLimits } from './limits/requests.ts';
+import { createMetrics } from './metrics/metrics.ts';
+import { watchDatabase } from './metrics/watch.ts';
 import type { Principal } from './modules/access/principal.ts';
+import { requireScopes } from './modules/access/scopes.ts';
 import type { Tally } from './modules/usage/meter.ts';
+import { createPlans, type Plans } from './modules/usage/plans.ts';
 import { type PublicFiles, serveFiles } from './pages/files.ts';
 import { graphiqlFiles } from './pages/graphiql.ts';
 import { homeFiles } from './pages/home.ts';
 import { referenceFiles } from './pages/reference.ts';
+import { logBrokenRequest, logRequest } from './request-log.ts';
 import { validateOperations } from './rest/adapter.ts';
 import { errorResponse, headersOf } from './rest/errors.ts';
 import { createOpenApi } from './rest/openapi.ts';
@@ -40,10 +50,20 @@ export interface AppSettings {
   readonly trustProxy: boolean | string[];
   readonly corsOrigins: readonly string[];
   readonly introspection: boolean;
+  /** Where rate limits are counted that several processes share; absent: each counts alone. */
+  readonly redis?: RedisSettings | undefined;
+  /** How many requests are worked on at once; others get a 503. */
+  readonly maxConcurrentRequests: number;
 }
 
-export interface AppDependencies extends Omit<ServiceDependencies, 'sessionTtl' | 'logger'> {
+export interface AppDependencies extends Omit<ServiceDependencies, 'sessionTtl' | 'logger' | 'redis' | 'plans'> {
+  /** What accounts may use; absent: the plans as decided. */
+  readonly plans?: Plans;
   readonly settings: AppSettings;
+  /** How many requests a minute an address may send without a valid key. */
+  readonly addressLimit?: number;
+  /** Where the log goes, a line of JSON at a time; absent: standard output. */
+  readonly log?: { write(line: string): void };
 }
 
 declare module 'fastify' {
@@ -58,6 +78,7 @@ declare module 'fastify' {
   }
 }
 
+const ADDRESS_LIMIT = 60;
 const BODY_LIMIT = 1024 * 1024;
 /** A search for 2,000 characters of any script fits, percent-encoded. */
 const HEAD_LIMIT = 64 * 1024;
@@ -67,9 +88,15 @@ const SANDBOX_FRAME = 'https://sandbox.embed.apollographql.com';
 const SANDBOX_POLICY = `default-src 'self' 'unsafe-inline' data: https://*.cdn.apollographql.com ${SANDBOX_FRAME}; frame-src ${SANDBOX_FRAME}; frame-ancestors 'none'`;
 
 /** The service over HTTP: GraphQL at /graphql, the published API, and what operators probe. Close it to drain what is under way. */
-export async function createApp({ settings, ...dependencies }: AppDependencies): Promise<FastifyInstance> {
+export async function createApp({
+  settings,
+  addressLimit = ADDRESS_LIMIT,
+  log,
+  metrics = createMetrics(),
+  ...dependencies
+}: AppDependencies): Promise<FastifyInstance> {
   const app = fastify({
-    logger: { level: settings.logLevel },
+    logger: { level: settings.logLevel, ...(log ? { stream: log } : {}) },
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: requestIdOf,
     bodyLimit: BODY_LIMIT,
@@ -81,53 +108,60 @@ export async function createApp({ settings, ...dependencies }: AppDependencies):
     forceCloseConnections: 'idle',
     // Slow requests are looked for every second; by default every half minute, which would double their time.
     http: { maxHeaderSize: HEAD_LIMIT, requireHostHeader: false, connectionsCheckingInterval: 1_000 },
-    clientErrorHandler: answerBrokenRequests,
-    frameworkErrors: fail,
+    // Answered by a hook below, which knows our headers.
+    return503OnClosing: false,
+    clientErrorHandler: answerBrokenRequests({
+      charge: (address) => limits.chargeAddress(address),
+      onAnswer: (requestId, status) => logBrokenRequest(app.log, requestId, status, metrics.observeRequest),
+    }),
+    frameworkErrors: (error, request, reply) => void failBeforeRouting(error, request, reply),
   });
+  const limiter = await createRateLimiter({ redis: settings.redis, report: (line) => app.log.warn(line), observe: metrics.observeDecision });
+  const plans = dependencies.plans ?? createPlans();
+  const limits = createRequestLimits(limiter, plans, addressLimit);
   const schema = createSchema();
+  requireScopes(schema);
   validateOperations(Object.values(operations), schema);
   const pages: PublicFiles = new Map([...homeFiles(dependencies), ...graphiqlFiles(settings), ...referenceFiles()]);
   const openPaths = new Set(['/livez', '/readyz', '/openapi.json', ...pages.keys()]);
-  const services = createServices({ ...dependencies, sessionTtl: settings.sessionTtl, logger: app.log });
+  const services = createServices({
+    ...dependencies,
+    database: watchDatabase(dependencies.database, metrics),
+    metrics,
+    plans,
+    sessionTtl: settings.sessionTtl,
+    redis: limiter.redis,
+    logger: app.log,
+  });
 
   app.decorateRequest('principal', null);
+  app.decorateRequest('allowance', null);
   app.decorateRequest('tally', null);
   app.decorateRequest('bodyHash', null);
   app.decorateRequest('deadline', null as unknown as Deadline);
   app.setErrorHandler(fail);
   parseJsonOnly(app);
-  closeConnectionsWhenDrained(app, settings.requestTimeout + 2_000);
+  app.addHook('onRequest', (request, reply, done) => {
+    begin(request, reply);
+    done();
+  });
+  app.addHook('onSend', async (request, reply) => {
+    reply.headers(await limits.headersFor(request));
+    request.tally?.settle(reply.statusCode === 200);
+    request.tally = null;
+  });
   await app.register(cors, { delegator: corsFor(settings.corsOrigins) });
   await app.register(helmet, {
     contentSecurityPolicy: { directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] }, useDefaults: false },
     crossOriginEmbedderPolicy: false,
   });
-  app.addHook('onRequest', async (request, reply) => {
-    request.deadline = deadlineIn(settings.requestTimeout);
-    reply.header('x-request-id', request.id);
-    if (openPaths.has(pathOf(request)) || isLandingPage(request)) return;
-    request.principal = await services.authenticator.authenticate(request.headers.authorization, {
-      deadline: request.deadline,
-      // How the service is can be asked while the database is away.
-      acceptStale: pathOf(request) === '/health',
-    });
-    const { account } = request.principal;
-    request.tally = services.meter.tally(account.id, services.plans.of(account.plan));
+  app.addHook('onRequest', async (request) => {
+    if (!isPublic(request)) await identify(request);
   });
-  app.addHook('onSend', (request, reply, _payload, done) => {
-    request.tally?.settle(reply.statusCode === 200);
-    request.tally = null;
-    done();
-  });
-  app.addHook('onResponse', (request, reply, done) => {
-    const { method, routeOptions, principal } = request;
-    const milliseconds = Math.round(reply.elapsedTime * 10) / 10;
-    request.log.info(
-      { method, route: routeOptions.url ?? null, status: reply.statusCode, milliseconds, account: principal?.account.id, key: principal?.keyHint },
-      'request',
-    );
-    done();
-  });
+  refuseOtherExpectations(app);
+  closeConnectionsWhenDrained(app, settings.requestTimeout + 2_000);
+  const { working } = admitAtMost(settings.maxConcurrentRequests, app, { isExempt: isPublic, onRefusal: metrics.observeOverload });
+  metrics.gauge('memory_http_requests_in_progress', 'Requests that are being worked on.', working);
 
   const apollo = createGraphQLServer({ schema, introspection: settings.introspection, logger: app.log });
   await apollo.start();
@@ -164,21 +198,68 @@ export async function createApp({ settings, ...dependencies }: AppDependencies):
   app.addHook('onClose', async () => {
     await services.close();
     await apollo.stop();
+    limiter.close();
   });
   return app;
 
-  function contextOf({ principal, tally, deadline, id }: FastifyRequest, fingerprint: Context['fingerprint'] = null): Context {
+  function isPublic(request: FastifyRequest): boolean {
+    return openPaths.has(pathOf(request)) || isLandingPage(request);
+  }
+
+  function begin(request: FastifyRequest, reply: FastifyReply): void {
+    request.deadline = deadlineIn(settings.requestTimeout);
+    reply.header('x-request-id', request.id);
+    logRequest(request, reply, metrics.observeRequest);
+  }
+
+  /** Finds out who calls, and counts the request. Throws 401, 429, or a 503 that is not counted, as nobody knows whose request it is. */
+  async function identify(request: FastifyRequest): Promise<void> {
+    try {
+      request.principal = await services.authenticator.authenticate(request.headers.authorization, {
+        deadline: request.deadline,
+        // How the service is can be asked while the database is away.
+        acceptStale: pathOf(request) === '/health',
+      });
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'unauthenticated') await limits.charge(request, 1);
+      throw error;
+    }
+    await limits.charge(request, 1);
+    const { account } = request.principal;
+    request.tally = services.meter.tally(account.id, plans.of(account.plan));
+  }
+
+  function contextOf(request: FastifyRequest, fingerprint: Context['fingerprint'] = null): Context {
+    const { principal, tally, deadline, id } = request;
     if (!principal || !tally) throw unauthenticated();
-    return services.contextFor({ principal, deadline, requestId: id, tally, fingerprint });
+    return services.contextFor({
+      principal,
+      deadline,
+      requestId: id,
+      charge: (requests) => limits.charge(request, requests),
+      tally,
+      fingerprint,
+    });
   }
 
   function fail(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
     const failure = serviceErrorOfHttp(thrown) ?? asServiceError(thrown);
     if (failure.code === 'internal') request.log.error({ err: failure.cause }, 'unexpected error');
-    reply.header('x-request-id', request.id);
-    if (pathOf(request) === '/graphql') return reply.code(failure.status).headers(headersOf(failure)).send(graphqlErrorBody(failure, request.id));
+    // A limit that was spent before is told in the same way everywhere.
+    if (pathOf(request) === '/graphql' && failure.code !== 'rate_limit_exceeded')
+      return reply.code(failure.status).headers(headersOf(failure)).send(graphqlErrorBody(failure, request.id));
     const { status, headers, body } = errorResponse(failure, request.id);
     return reply.code(status).headers(headers).send(body);
+  }
+
+  /** For what Fastify refuses before it has chosen a route, and runs no hooks. */
+  async function failBeforeRouting(error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    begin(request, reply);
+    const failure = await identify(request).then(
+      () => error,
+      (refusal: unknown) => refusal,
+    );
+    fail(failure, request, reply.headers(await limits.headersFor(request)));
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Deadline } from './deadline.ts';
 import type { Principal } from './modules/access/principal.ts';
+import type { AccessService } from './modules/access/service.ts';
 import type { HealthService } from './modules/health/service.ts';
 import type { MemoryLoaders } from './modules/memory/loaders.ts';
 import type { MemoryService } from './modules/memory/service.ts';
@@ -16,6 +17,8 @@ export interface Caller {
   readonly tally: Tally;
   /** What tells the request from others under the same idempotency key; null: the arguments of the operation do. */
   readonly fingerprint: readonly unknown[] | null;
+  /** Takes further requests from the caller's rate limit. Throws 429, and takes none, when not so many are left. */
+  charge(requests: number): Promise<void>;
 }
 
 /** What a resolver gets. */
@@ -25,6 +28,7 @@ export interface Context extends Caller {
   readonly memories: MemoryService;
   readonly recall: RecallService;
   readonly usage: UsageService;
+  readonly access: AccessService;
   readonly health: HealthService;
   readonly loaders: MemoryLoaders;
 }

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { FastifyCorsOptions } from '@fastify/cors';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { v7 as uuid } from 'uuid';
-import { invalidParameter, ServiceError } from './errors.ts';
+import { invalidParameter, ServiceError, unavailable } from './errors.ts';
 import { errorResponse } from './rest/errors.ts';
 
 /** The caller's X-Request-Id when it is short and safe to log and repeat, else a new one. */
@@ -35,16 +35,26 @@ export function corsFor(origins: readonly string[]) {
   const options = {
     origin: [...origins],
     methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
-    exposedHeaders: ['x-request-id', 'retry-after', 'location', 'etag'],
+    exposedHeaders: ['x-request-id', 'retry-after', 'location', 'etag', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'],
     maxAge: 600,
   };
   return ({ headers }: FastifyRequest, done: (error: Error | null, options: FastifyCorsOptions) => void) =>
     done(null, { ...options, preflight: headers.origin !== undefined && headers['access-control-request-method'] !== undefined });
 }
 
+/** The only expectation that there is. One that nobody can meet is refused, before its body is asked for. */
+export function refuseOtherExpectations(app: FastifyInstance): void {
+  // Without a listener Node answers by itself.
+  app.server.on('checkExpectation', (request, response) => app.routing(request, response));
+  app.addHook('onRequest', ({ headers }, _reply, done) => {
+    const isKnown = headers.expect === undefined || headers.expect.toLowerCase() === '100-continue';
+    done(isKnown ? undefined : invalidParameter([{ path: ['Expect'], message: 'must be 100-continue' }]));
+  });
+}
+
 /**
- * Closing waits for every connection, and a client keeps one open long after its last answer: so while the app closes each
- * answer ends its connection, and after `patience` milliseconds the others are cut.
+ * Closing waits for every connection, and a client keeps one open long after its last answer: so while the app closes new
+ * requests are refused, each answer ends its connection, and after `patience` milliseconds the others are cut.
  */
 export function closeConnectionsWhenDrained(app: FastifyInstance, patience: number): void {
   let cutting: NodeJS.Timeout | undefined;
@@ -52,6 +62,7 @@ export function closeConnectionsWhenDrained(app: FastifyInstance, patience: numb
     cutting = setTimeout(() => app.server.closeAllConnections(), patience);
     done();
   });
+  app.addHook('onRequest', (_request, _reply, done) => done(cutting && unavailable('The service is shutting down; try again')));
   app.addHook('onSend', (_request, reply, _payload, done) => {
     if (cutting) reply.header('connection', 'close');
     done();
@@ -102,25 +113,46 @@ export function serviceErrorOfHttp(error: unknown): ServiceError | null {
   return null;
 }
 
+/** What is written to a connection whose bytes are no request, and its status for the log. */
+interface BrokenRequests {
+  /** Counts the request and says what its headers are, and whether it is one too many. */
+  readonly charge: (address: string) => Promise<{ headers: Record<string, string>; refusal: ServiceError | null }>;
+  readonly onAnswer: (requestId: string, status: number) => void;
+}
+
 /** Answers what Node's HTTP parser could not read as a request; there is no reply object yet, so the response is written by hand. */
-export function answerBrokenRequests(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const failure =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? new ServiceError('payload_too_large', 'The request line and headers are larger than 64 KiB')
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? new ServiceError('invalid_parameter', 'The request did not arrive in time')
-        : new ServiceError('invalid_parameter', 'This is not a valid HTTP request');
-  const requestId = uuid();
-  const { status, headers, body } = errorResponse(failure, requestId);
-  const text = JSON.stringify(body);
-  const all = {
-    ...headers,
-    'x-request-id': requestId,
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(text),
-    connection: 'close',
+export function answerBrokenRequests({ charge, onAnswer }: BrokenRequests): (error: NodeJS.ErrnoException, socket: Socket) => void {
+  const answering = new WeakSet<Socket>();
+
+  async function answer(failure: ServiceError, socket: Socket): Promise<void> {
+    const limit = await charge(socket.remoteAddress ?? '');
+    const requestId = uuid();
+    const { status, headers, body } = errorResponse(limit.refusal ?? failure, requestId);
+    const text = JSON.stringify(body);
+    const all = {
+      ...headers,
+      ...limit.headers,
+      'x-request-id': requestId,
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(text),
+      connection: 'close',
+    };
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`);
+    onAnswer(requestId, status);
+  }
+
+  return (error, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+    // Every further piece of the same garbage is an error again.
+    if (answering.has(socket)) return;
+    answering.add(socket);
+    void answer(brokenRequest(error), socket);
   };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`);
+}
+
+function brokenRequest({ code }: NodeJS.ErrnoException): ServiceError {
+  if (code === 'HPE_HEADER_OVERFLOW') return new ServiceError('payload_too_large', 'The request line and headers are larger than 64 KiB');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new ServiceError('invalid_parameter', 'The request did not arrive in time');
+  return new ServiceError('invalid_parameter', 'This is not a valid HTTP request');
 }

@@ -9,8 +9,12 @@ import { createEmbedder } from './embedding/provider.ts';
 import { withDiskGuard } from './graph/disk-guard.ts';
 import { migrate } from './graph/migrations.ts';
 import { openDatabase } from './graph/open.ts';
+import { createMetrics, type Metrics } from './metrics/metrics.ts';
+import { type MetricsServer, serveMetrics } from './metrics/server.ts';
+import { watchEmbedder } from './metrics/watch.ts';
 import { apiKeyFile, bootstrapAccess } from './modules/access/bootstrap.ts';
-import { createAccessStore } from './modules/access/store.ts';
+import { type AccessStore, createAccessStore } from './modules/access/store.ts';
+import type { Plans } from './modules/usage/plans.ts';
 import { openVectorIndex } from './modules/vectors/opening.ts';
 import { createVectorStore } from './modules/vectors/store.ts';
 import { VERSION } from './version.ts';
@@ -50,11 +54,13 @@ async function serve(config: Config): Promise<void> {
       await migrated;
       return (await vectors.readRecord(deadlineIn(30_000)))?.current ?? null;
     };
-    const loading = createEmbedder(config, { known, report, signal });
+    const metrics = createMetrics();
+    const loading = createEmbedder(config, { known, watch: (embedder) => watchEmbedder(embedder, metrics), report, signal });
     loading.catch(() => undefined);
     closers.push(() => loading.then((embedder) => embedder.close()).catch(() => undefined));
     await migrated;
     const access = createAccessStore(opened.database);
+    await requireKnownPlans(access, config.plans);
     const { newKey } = await bootstrapAccess(access, { dataDir: config.dataDir, givenKey: config.bootstrapApiKey, report });
     const embedder = await loading;
     signal.throwIfAborted();
@@ -67,11 +73,14 @@ async function serve(config: Config): Promise<void> {
       calibration,
       version: VERSION,
       plans: config.plans,
+      metrics,
       settings: config,
     });
     closers.push(() => app.close());
     signal.throwIfAborted();
     await app.listen({ port: config.port, host: config.host });
+    const metricsServer = await openMetrics(metrics, config);
+    if (metricsServer) closers.push(() => metricsServer.close());
     greet(app.server.address(), config, newKey);
     const warming = warmUp(opened.database, embedder).catch((error: unknown) => app.log.debug({ err: error }, 'warming up failed'));
     closers.push(() => warming);
@@ -83,6 +92,15 @@ async function serve(config: Config): Promise<void> {
         process.exitCode = 1;
       });
   }
+}
+
+/** The service is worth more than its metrics, so it also runs without them. */
+async function openMetrics({ registry }: Metrics, { metrics }: Config): Promise<MetricsServer | null> {
+  if (!metrics) return null;
+  return serveMetrics(registry, metrics).catch((error: unknown) => {
+    report(`There are no metrics: ${(error as Error).message}. METRICS_PORT names another port (0: none), METRICS_HOST another address.`);
+    return null;
+  });
 }
 
 /** Asked before anything is started, because the answer takes a moment and Neo4j half a minute. */
@@ -100,6 +118,16 @@ async function requireFreePort({ port, host }: Config): Promise<void> {
     );
     probe.listen(port, host, () => probe.close(() => resolve()));
   });
+}
+
+/** An account whose plan nobody knows would otherwise get the limits of another one. */
+async function requireKnownPlans(access: AccessStore, plans: Plans): Promise<void> {
+  const others = await access.findOtherPlans(plans.names, deadlineIn(30_000));
+  if (others.length === 0) return;
+  const accounts = others.map(({ name, plan }) => `'${name}' has the plan '${plan}'`).join(', ');
+  throw new Error(
+    `the plans are ${plans.names.join(', ')}, but the account ${accounts}. Put the plan into PLANS_FILE, or give the account another one: npm run accounts -- plan NAME PLAN`,
+  );
 }
 
 function greet(bound: ReturnType<ReturnType<typeof createServer>['address']>, config: Config, newKey: string | null): void {

@@ -10,13 +10,15 @@ const modules = new Map([
   [undefined, './main.ts'],
   ['keys', './commands/keys.ts'],
   ['accounts', './commands/accounts.ts'],
+  ['audit', './commands/audit.ts'],
   ['backup', './commands/backup.ts'],
   ['restore', './commands/restore.ts'],
   ['reembed', './commands/reembed.ts'],
 ]);
-const usage = `Usage: node src/start.mjs [keys … | accounts … | backup FILE | restore FILE | reembed | install]
+const usage = `Usage: node src/start.mjs [keys … | accounts … | audit … | backup FILE | restore FILE | reembed | install]
   without an argument   start the service
   keys, accounts        manage API keys and accounts
+  audit                 list and verify the audit log
   backup, restore       the whole database to a file, and back
   reembed               embed all memories anew for another model
   install               only install the dependencies, with those for development`;

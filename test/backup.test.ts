@@ -15,6 +15,7 @@ import { deadlineIn } from '../src/deadline.ts';
 import { connectExactly } from '../src/graph/exact.ts';
 import { migrate, SCHEMA_VERSION } from '../src/graph/migrations.ts';
 import { createMemoryStore } from '../src/modules/memory/store.ts';
+import { byCommand } from './testkit/accounts.ts';
 import { Client } from './testkit/client.ts';
 import { type Neo4j, setUpSchema, startNeo4j } from './testkit/neo4j.ts';
 import { environmentWith, start } from './testkit/npm-start.ts';
@@ -57,7 +58,7 @@ describe('a backup and its restore', () => {
   it('give the API with its old keys', async () => {
     const bound = await service.newKey(client, { userId: 'maya', scopes: ['memory:read'] });
     const revoked = await service.newKey(client, {});
-    await service.access.revokeKey(client.account.name, revoked.keyId, Date.now(), deadlineIn(10_000));
+    await service.access.revokeKey(client.account.id, revoked.keyId, byCommand(), deadlineIn(10_000));
     const expired = await service.newKey(client, { expiresAt: Date.now() - 1 });
     const id = await client.store({ content: 'Maya keeps a sourdough starter called Otto', user_id: 'maya', tags: ['bread'] });
     await restoreInto(target, await backup());

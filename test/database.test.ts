@@ -111,11 +111,13 @@ describe('an API key', () => {
     const access = createAccessStore(database);
     const key = generateApiKey();
     const record = { id: key, hash: hashApiKey(key), hint: hintOf(key), name: null, scopes: [], userId: null, createdAt: 1, expiresAt: null };
+    const author = { actor: 'command', at: 1 };
     const accounts = [name('one'), name('other')].map((title) => ({ id: title, name: title, plan: 'free' }));
-    for (const account of accounts) await access.createAccount(account, 1, deadlineIn(10_000));
-    expect(await access.createKey(accounts[0]!.name, record, deadlineIn(10_000))).toBe(true);
-    expect(await access.createKey(accounts[0]!.name, record, deadlineIn(10_000)), 'a repeat').toBe(true);
-    expect(await access.createKey(accounts[1]!.name, record, deadlineIn(10_000)), 'another account').toBe(false);
+    for (const account of accounts) await access.createAccount(account, author, deadlineIn(10_000));
+    const created = await access.createKey(accounts[0]!.id, record, author, deadlineIn(10_000));
+    expect(created).toMatchObject({ id: record.id, revokedAt: null });
+    expect(await access.createKey(accounts[0]!.id, record, author, deadlineIn(10_000)), 'a repeat').toEqual(created);
+    expect(await access.createKey(accounts[1]!.id, record, author, deadlineIn(10_000)), 'another account').toBe('taken');
     expect((await access.findKey(record.hash, deadlineIn(10_000)))?.account.name).toBe(accounts[0]!.name);
   });
 });

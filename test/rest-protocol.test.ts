@@ -6,6 +6,7 @@ import { generateApiKey } from '../src/modules/access/key.ts';
 import type { Scope } from '../src/modules/access/principal.ts';
 import { routes } from '../src/rest/routes.ts';
 import { connectBreakable } from './testkit/breakable-database.ts';
+import { byCommand } from './testkit/accounts.ts';
 import { Client, type Reply } from './testkit/client.ts';
 import { sendRaw } from './testkit/raw.ts';
 import { startService, type TestService, useService } from './testkit/service.ts';
@@ -61,6 +62,12 @@ const ENDPOINTS: { name: string; scope: Scope | null; call: (client: Client, pre
     scope: 'memory:delete',
     call: async (client, prefix = '') => client.delete(`${prefix}/memory/${await agent.store(`To be deleted ${Math.random()}`)}`),
   },
+  {
+    name: 'POST /webhook/ci',
+    scope: 'memory:write',
+    call: (client, prefix = '') => client.post(`${prefix}/webhook/ci`, { content: 'Deployed', event_type: 'deployment' }),
+  },
+  { name: 'GET /usage', scope: 'memory:read', call: (client, prefix = '') => client.get(`${prefix}/usage`) },
   { name: 'GET /health', scope: null, call: (client, prefix = '') => client.get(`${prefix}/health`) },
 ];
 
@@ -295,7 +302,7 @@ describe('a request without a valid key', () => {
     const revoked = await service.newKey(agent, { scopes: ['memory:read'] });
     const before = await revoked.get('/memory/list');
     expect(before.status, before.story).toBe(200);
-    await service.access.revokeKey(agent.account.name, revoked.keyId, Date.now(), deadlineIn(10_000));
+    await service.access.revokeKey(agent.account.id, revoked.keyId, byCommand(), deadlineIn(10_000));
     await wait(1_000);
     const after = await revoked.get('/memory/list');
     expectError(after, 401, 'unauthenticated');
@@ -696,6 +703,14 @@ describe('the OpenAPI document', () => {
     const memory = await client.store({ content: 'Expiring', tier: 1, user_id: 'ana', session_id: 's' });
     expectDocumented(await client.patch(`/memory/${memory}`, { tier: 1, extra: 1 }), 'patch', '/memory/{id}');
     expectDocumented(await client.get(`/memory/${memory}`), 'get', '/memory/{id}');
+  });
+
+  it('describes a limit that is used up', async () => {
+    const client = await service.newAccount({ plan: 'free' });
+    for (let request = 0; request < 30; request++) await client.get('/health');
+    const reply = await client.get('/memory/search', { q: 'anything' });
+    expect(reply.status, reply.story).toBe(429);
+    expectDocumented(reply, 'get', '/memory/search');
   });
 
   it("describes a search's failure on our side", async () => {

@@ -4,6 +4,8 @@ import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Deadline, deadlineIn } from '../src/deadline.ts';
 import { connectDatabase, type Database } from '../src/graph/database.ts';
+import { recordOf } from '../src/modules/access/audit.ts';
+import { beginChain } from '../src/modules/access/audit-log.ts';
 import { facetsOf } from '../src/modules/memory/filter.ts';
 import { NEVER } from '../src/modules/memory/model.ts';
 import { scopeOf } from '../src/modules/memory/scope.ts';
@@ -97,13 +99,14 @@ describe('the writer', () => {
     const { sizes, storeBatch } = watched();
     const writer = createMemoryWriter({ storeBatch });
     const accountId = uuid();
-    for (const row of rowsOf(accountId, 3)) expect(await put(writer, row, deadlineIn(10_000))).toEqual({ id: row.properties.id, stored: true });
+    for (const row of rowsOf(accountId, 3))
+      expect(await put(writer, row, deadlineIn(10_000))).toEqual({ id: row.properties.id, stored: true, replayed: false });
     expect(sizes).toEqual([1, 1, 1]);
   });
 
   it('waits a second for a transaction that does not answer, and goes on beside it', async () => {
     const { sizes, storeBatch, shut, open } = watched();
-    const writer = createMemoryWriter({ storeBatch }, Date.now, { rows: 64, underWay: 1 });
+    const writer = createMemoryWriter({ storeBatch }, Date.now, { rows: 64, underWay: 1, patience: 50 });
     const [first, second] = rowsOf(uuid(), 2);
     shut();
     const silent = put(writer, first!, deadlineIn(10_000));
@@ -121,7 +124,9 @@ describe('the writer', () => {
     const rows = rowsOf(accountId, 200);
     const outcomes = await Promise.all(rows.map((row) => put(writer, row, deadlineIn(10_000))));
     expect(sizes).toEqual([32, 32, 64, 64, 8]);
-    expect(outcomes, 'each caller gets the outcome of its own row').toEqual(rows.map((row) => ({ id: row.properties.id, stored: true })));
+    expect(outcomes, 'each caller gets the outcome of its own row').toEqual(
+      rows.map((row) => ({ id: row.properties.id, stored: true, replayed: false })),
+    );
     expect(await storedContents(accountId)).toEqual(rows.map(({ properties }) => properties['content']).sort());
   });
 
@@ -181,7 +186,7 @@ describe('a row that the database refuses', () => {
 
   it('fails alone: every other row of its transaction is stored', async () => {
     const watch = watched();
-    const writer = createMemoryWriter(watch);
+    const writer = createMemoryWriter(watch, Date.now, { rows: 64, underWay: 2, patience: 10_000 });
     const accountId = uuid();
     const rows = rowsOf(accountId, 40);
     rows[20] = rowOf(accountId, 'Bad', { properties: BAD });
@@ -235,10 +240,10 @@ describe('a transaction that is repeated', () => {
     const rows = [...rowsOf(accountId, 3), rowOf(accountId, 'Row 1'), rowOf(accountId, 'Orphan', { sourceIds: [uuid()] })];
     const commitId = uuid();
     const first = await store.storeBatch(rows, commitId, Date.now(), deadlineIn(10_000));
-    await store.erase(
-      { id: rows[0]!.properties.id, visibility: { accountId, scopes: null }, versions: null, commitId: uuid(), now: Date.now() },
-      deadlineIn(10_000),
-    );
+    await database.transaction((run) => beginChain(run, accountId), deadlineIn(10_000));
+    const { id } = rows[0]!.properties;
+    const record = recordOf(uuid(), accountId, { actor: 'test', at: Date.now() }, { action: 'memory.deleted', target: id, details: {} });
+    await store.erase({ id, visibility: { accountId, scopes: null }, versions: null, record, now: Date.now() }, deadlineIn(10_000));
     const again = await store.storeBatch(rows, commitId, Date.now(), deadlineIn(10_000));
     expect(again).toEqual(first);
     expect(await storedContents(accountId), 'what was erased meanwhile stays erased').toEqual(['Row 1', 'Row 2']);

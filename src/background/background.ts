@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { type Deadline, deadlineIn } from '../deadline.ts';
 import type { EmbeddingQueue } from '../modules/vectors/embedding-queue.ts';
+import type { KeyUses } from '../modules/access/key-uses.ts';
 import type { RecallCounter } from '../modules/recall/recall-counter.ts';
 import type { RetrievalMeter } from '../modules/usage/meter.ts';
 
@@ -13,6 +14,7 @@ export interface BackgroundDependencies {
   readonly sweeps: readonly Sweep[];
   readonly counter: RecallCounter;
   readonly meter: RetrievalMeter;
+  readonly keyUses: KeyUses;
   readonly embeddingQueue: EmbeddingQueue;
   readonly now: () => number;
   readonly logger: Pick<FastifyBaseLogger, 'warn' | 'info'>;
@@ -26,11 +28,12 @@ const EMBED_EVERY = 1_000;
 const COMMITS_KEPT = 3_600_000;
 const SWEPT_AT_ONCE = 1_000;
 
-/** Work that no request waits for: erasing what has expired, embedding what could not be, and writing the counts of recalls and retrievals. */
-export function startBackground({ sweeps, counter, meter, embeddingQueue, now, logger }: BackgroundDependencies): { stop(): Promise<void> } {
+/** Work that no request waits for: erasing what has expired, embedding what could not be, and writing what was counted: recalls, retrievals and the uses of keys. */
+export function startBackground({ sweeps, counter, meter, keyUses, embeddingQueue, now, logger }: BackgroundDependencies): { stop(): Promise<void> } {
   let stopping = false;
   const tasks = [
     every(FLUSH_EVERY, 'counting recalls', () => counter.flush()),
+    every(FLUSH_EVERY, 'noting when keys were used', () => keyUses.flush()),
     every(METER_EVERY, 'counting retrievals', () => meter.flush()),
     every(EMBED_EVERY, 'embedding what was stored while the model was away', async () => {
       const count = await embeddingQueue.work(() => stopping);
@@ -68,6 +71,7 @@ export function startBackground({ sweeps, counter, meter, embeddingQueue, now, l
       for (const { running } of tasks) await running();
       await counter.flush().catch((error: unknown) => logger.warn({ err: error }, 'counting recalls failed at shutdown'));
       await meter.close().catch((error: unknown) => logger.warn({ err: error }, 'counting retrievals failed at shutdown'));
+      await keyUses.flush().catch((error: unknown) => logger.warn({ err: error }, 'noting when keys were used failed at shutdown'));
     },
   };
 }

@@ -1,8 +1,10 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { loadConfig } from '../config.ts';
+import { deadlineIn } from '../deadline.ts';
 import { migrate } from '../graph/migrations.ts';
 import { joinDatabase, type OpenDatabase, type OpenOptions } from '../graph/open.ts';
-import { type AccessStore, createAccessStore } from '../modules/access/store.ts';
+import type { Author } from '../modules/access/audit.ts';
+import { type AccessStore, createAccessStore, type StoredAccount } from '../modules/access/store.ts';
 
 /** The command was called wrongly; the message says how it is called. */
 export class UsageError extends Error {
@@ -40,6 +42,18 @@ export function withAccessStore(purpose: string, work: (store: AccessStore) => P
     await migrate(database, report);
     await work(createAccessStore(database));
   });
+}
+
+/** As whom the commands change something now. */
+export function byCommand(): Author {
+  return { actor: 'command', at: Date.now() };
+}
+
+/** The account of that name. Throws, and says how to create it, when there is none. */
+export async function requireAccount(store: AccessStore, name: string): Promise<StoredAccount> {
+  const account = await store.findAccountByName(name, deadlineIn(30_000));
+  if (!account) throw new Error(`There is no account '${name}'; create it with: npm run accounts -- create ${name}`);
+  return account;
 }
 
 /** The configured database as `open` opens it; closed again when `work` has settled. */

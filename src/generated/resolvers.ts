@@ -2,10 +2,15 @@ import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } f
 import type { Memory as MemoryModel, MemoryVersion as MemoryVersionModel } from '../modules/memory/model.ts';
 import type { MemoryPage, StoreResult, CiEventResult, UpdateResult } from '../modules/memory/service.ts';
 import type { Hits, Hit } from '../modules/recall/service.ts';
+import type { Scope } from '../modules/access/principal.ts';
+import type { AccountView } from '../modules/access/service.ts';
+import type { ApiKey as ApiKeyModel } from '../modules/access/store.ts';
+import type { AuditEntry as AuditEntryModel } from '../modules/access/audit.ts';
 import type { Context } from '../context.ts';
 export type Maybe<T> = T | null;
 export type InputMaybe<T> = Maybe<T>;
 export type Omit<T, K extends keyof T> = Pick<T, Exclude<keyof T, K>>;
+export type EnumResolverSignature<T, AllowedValues = any> = { [key in keyof T]?: AllowedValues };
 export type RequireFields<T, K extends keyof T> = Omit<T, K> & { [P in K]-?: NonNullable<T[P]> };
 /** All built-in and custom scalars, mapped to their actual values */
 export type Scalars = {
@@ -18,8 +23,133 @@ export type Scalars = {
   DateTime: { input: Date | string; output: Date; }
   /** Any JSON object. */
   JSONObject: { input: Record<string, unknown>; output: Record<string, unknown>; }
-  /** A whole number up to 9,007,199,254,740,991. */
+  /** A whole number of up to 16 digits, which Int would not hold. */
   SafeInt: { input: number; output: number; }
+};
+
+/** Whose keys and memories these are. */
+export type Account = {
+  __typename?: 'Account';
+  /** When it was created. */
+  createdAt: Scalars['DateTime']['output'];
+  /** UUID, version 7. */
+  id: Scalars['ID']['output'];
+  /** What the plan allows. */
+  limits: PlanLimits;
+  /** Its name, as the commands of the service know it. */
+  name: Scalars['String']['output'];
+  /** The plan that it has. */
+  plan: Scalars['String']['output'];
+};
+
+/** A key of the account, without its text, which is shown once when it is made. */
+export type ApiKey = {
+  __typename?: 'ApiKey';
+  /** When it was made. */
+  createdAt: Scalars['DateTime']['output'];
+  /** Until when it is let in; null for no end. */
+  expiresAt?: Maybe<Scalars['DateTime']['output']>;
+  /** The first characters of its text, to tell it from others. */
+  hint: Scalars['String']['output'];
+  /** UUID, version 7. */
+  id: Scalars['ID']['output'];
+  /** When it was last used, to the minute, some seconds late; null when it never was. */
+  lastUsedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** What it is called; null when it was made by a command without a name. */
+  name?: Maybe<Scalars['String']['output']>;
+  /** The id of the key that it was rotated to; null when it was not. */
+  replacedBy?: Maybe<Scalars['ID']['output']>;
+  /** When it was revoked; null when it was not. */
+  revokedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** What it may do. */
+  scopes: Array<ApiKeyScope>;
+  /** Whether it is let in now. */
+  state: ApiKeyState;
+  /** The user that it is bound to; null when it is the whole account's. */
+  userId?: Maybe<Scalars['String']['output']>;
+};
+
+/** A page of keys. */
+export type ApiKeyConnection = {
+  __typename?: 'ApiKeyConnection';
+  /** The keys with their cursors. */
+  edges: Array<ApiKeyEdge>;
+  /** The keys alone. */
+  nodes: Array<ApiKey>;
+  /** Where the page lies. */
+  pageInfo: PageInfo;
+};
+
+/** One key of a list. */
+export type ApiKeyEdge = {
+  __typename?: 'ApiKeyEdge';
+  /** Names this place in the list, for `after`. */
+  cursor: Scalars['String']['output'];
+  /** The key. */
+  node: ApiKey;
+};
+
+/** What a key may do. */
+export type ApiKeyScope =
+  /** admin: keys, plan and audit log, and everything else. */
+  | 'ADMIN'
+  /** memory:delete: delete. */
+  | 'MEMORY_DELETE'
+  /** memory:read: search, get, list, history. */
+  | 'MEMORY_READ'
+  /** memory:write: store, update, restore. */
+  | 'MEMORY_WRITE';
+
+/** Whether a key is let in. */
+export type ApiKeyState =
+  /** It is. */
+  | 'ACTIVE'
+  /** Its time is over. */
+  | 'EXPIRED'
+  /** It was revoked. */
+  | 'REVOKED';
+
+/** An entry of the audit log. Each holds the hash of the one before it, so that none can be changed, taken out or put in unseen. */
+export type AuditEntry = {
+  __typename?: 'AuditEntry';
+  /** account.created, account.plan_changed, key.created, key.rotated, key.revoked or memory.deleted. */
+  action: Scalars['String']['output'];
+  /** The id of the key that did it; `command` for the commands of the service, `start` for what its first start sets up. */
+  actor: Scalars['String']['output'];
+  /** When it happened. */
+  at: Scalars['DateTime']['output'];
+  /** What was changed; never a key or a content. */
+  details: Scalars['JSONObject']['output'];
+  /** SHA-256, in hex, of the JSON array [account id, sequence, id, at in milliseconds, actor, action, target, details as JSON text with sorted names, previousHash]. */
+  hash: Scalars['String']['output'];
+  /** UUID. */
+  id: Scalars['ID']['output'];
+  /** The hash of the entry before it; 64 zeros for the first. */
+  previousHash: Scalars['String']['output'];
+  /** Its place in the account's log: 1, 2, 3 … */
+  sequence: Scalars['SafeInt']['output'];
+  /** The id of the account, key or memory that was changed. */
+  target: Scalars['ID']['output'];
+};
+
+/** One entry of the audit log. */
+export type AuditEntryEdge = {
+  __typename?: 'AuditEntryEdge';
+  /** Names this place in the log, for `after`. */
+  cursor: Scalars['String']['output'];
+  /** The entry. */
+  node: AuditEntry;
+};
+
+/** A page of the audit log. */
+export type AuditLogConnection = {
+  __typename?: 'AuditLogConnection';
+  /** The entries with their cursors. */
+  edges: Array<AuditEntryEdge>;
+  /** The entries alone. */
+  nodes: Array<AuditEntry>;
+  /** Where the page lies. */
+  pageInfo: PageInfo;
 };
 
 /** The state of one part. */
@@ -30,6 +160,27 @@ export type CheckState =
   | 'OFF'
   /** It answers. */
   | 'OK';
+
+/** A key to be made. */
+export type CreateApiKeyInput = {
+  /** Until when it is let in, in the future; without end by default. */
+  expiresAt?: InputMaybe<Scalars['DateTime']['input']>;
+  /** What it is called, 1–100 characters. */
+  name: Scalars['String']['input'];
+  /** What it may do, each scope once. */
+  scopes?: Array<ApiKeyScope>;
+  /** Binds it to this user, 1–256 characters: every request with it is that user's. */
+  userId?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** A key that was made. */
+export type CreateApiKeyPayload = {
+  __typename?: 'CreateApiKeyPayload';
+  /** What is kept of it. */
+  apiKey: ApiKey;
+  /** The text of the key. It is shown this once. */
+  key: Scalars['String']['output'];
+};
 
 /** What became of a delete. */
 export type DeleteMemoryPayload = {
@@ -204,16 +355,28 @@ export type MonthUsage = {
 /** What can be changed. Each mutation is committed when its answer arrives. */
 export type Mutation = {
   __typename?: 'Mutation';
+  /** Makes a key. An account can have 1,000 active ones. Needs the scope admin. */
+  createApiKey: CreateApiKeyPayload;
   /** Erases a memory and everything kept of it. */
   deleteMemory: DeleteMemoryPayload;
   /** Stores an event of a CI pipeline as a memory of type `ci_event`. Events are never taken for duplicates. */
   recordCiEvent: RecordCiEventPayload;
   /** Gives a memory back the content, tier, type, tags, metadata, expiry and archived state of a version of its history. An expiry that has passed is not brought back: then it keeps the one it has. */
   restoreMemory: UpdateMemoryPayload;
+  /** Ends a key: it is refused within a second. Revoking it again changes nothing. Needs the scope admin. */
+  revokeApiKey: RevokeApiKeyPayload;
+  /** Makes a key with the name, scopes, user and expiry of another, which is valid for a while longer. Needs the scope admin. */
+  rotateApiKey: RotateApiKeyPayload;
   /** Stores a memory. It can be found the moment this answers. */
   storeMemory: StoreMemoryPayload;
   /** Changes a memory. Concurrent updates are merged one after the other; none is lost. */
   updateMemory: UpdateMemoryPayload;
+};
+
+
+/** What can be changed. Each mutation is committed when its answer arrives. */
+export type MutationCreateApiKeyArgs = {
+  input: CreateApiKeyInput;
 };
 
 
@@ -242,6 +405,19 @@ export type MutationRestoreMemoryArgs = {
 
 
 /** What can be changed. Each mutation is committed when its answer arrives. */
+export type MutationRevokeApiKeyArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** What can be changed. Each mutation is committed when its answer arrives. */
+export type MutationRotateApiKeyArgs = {
+  graceSeconds?: Scalars['Int']['input'];
+  id: Scalars['ID']['input'];
+};
+
+
+/** What can be changed. Each mutation is committed when its answer arrives. */
 export type MutationStoreMemoryArgs = {
   idempotencyKey?: InputMaybe<Scalars['String']['input']>;
   input: StoreMemoryInput;
@@ -254,6 +430,15 @@ export type MutationUpdateMemoryArgs = {
   ifVersion?: InputMaybe<Array<Scalars['Int']['input']>>;
   input: UpdateMemoryInput;
   userId?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** What is paid for more than a month's limits, in US dollars. */
+export type OveragePrices = {
+  __typename?: 'OveragePrices';
+  /** For each 1,000 retrievals. */
+  usdPerThousandRetrievals: Scalars['Float']['output'];
+  /** For each 1,000 memories stored. */
+  usdPerThousandStores: Scalars['Float']['output'];
 };
 
 /** Where a page of a list lies. */
@@ -269,9 +454,28 @@ export type PageInfo = {
   startCursor?: Maybe<Scalars['String']['output']>;
 };
 
+/** What a plan allows. */
+export type PlanLimits = {
+  __typename?: 'PlanLimits';
+  /** What is paid for more than a month's limits; null when requests are refused then. */
+  overage?: Maybe<OveragePrices>;
+  /** Requests a minute, for each key. */
+  requestsPerMinute: Scalars['Int']['output'];
+  /** Searches and other reads of memories in a calendar month (UTC); null for no limit. */
+  retrievalsPerMonth?: Maybe<Scalars['SafeInt']['output']>;
+  /** Memories that can be stored in a calendar month (UTC); null for no limit. */
+  storesPerMonth?: Maybe<Scalars['SafeInt']['output']>;
+};
+
 /** What can be asked. Every operation needs a key, and sees only that key's account. */
 export type Query = {
   __typename?: 'Query';
+  /** The account of the key that asks. Needs the scope admin. */
+  account: Account;
+  /** All keys of the account, those that were revoked or have expired too, the latest first. Needs the scope admin. */
+  apiKeys: ApiKeyConnection;
+  /** What was changed in the account, the latest first: each change of its plan and keys, and each memory that was deleted. Needs the scope admin. */
+  auditLog: AuditLogConnection;
   /** How the service is; any key may ask. */
   health: Health;
   /** Memories by time of storing, a page at a time. */
@@ -282,6 +486,20 @@ export type Query = {
   searchMemories: SearchMemoriesPayload;
   /** What the account uses of its plan in the current month, and used in the months before. */
   usage: Usage;
+};
+
+
+/** What can be asked. Every operation needs a key, and sees only that key's account. */
+export type QueryApiKeysArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  first?: Scalars['Int']['input'];
+};
+
+
+/** What can be asked. Every operation needs a key, and sees only that key's account. */
+export type QueryAuditLogArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  first?: Scalars['Int']['input'];
 };
 
 
@@ -342,6 +560,24 @@ export type RecordCiEventPayload = {
   replayed: Scalars['Boolean']['output'];
   /** Always true: events are never taken for duplicates. */
   stored: Scalars['Boolean']['output'];
+};
+
+/** A key that was revoked. */
+export type RevokeApiKeyPayload = {
+  __typename?: 'RevokeApiKeyPayload';
+  /** The key. */
+  apiKey: ApiKey;
+};
+
+/** A key that took the place of another. */
+export type RotateApiKeyPayload = {
+  __typename?: 'RotateApiKeyPayload';
+  /** What is kept of the new key. */
+  apiKey: ApiKey;
+  /** The text of the new key. It is shown this once. */
+  key: Scalars['String']['output'];
+  /** The old key, with the time until which it is valid. */
+  previous: ApiKey;
 };
 
 /** The parts of a score: score = r + 0.5·(w − 1)·r·(1 − r) with r the relevance and w the tier's weight. */
@@ -567,8 +803,19 @@ export type DirectiveResolverFn<TResult = Record<PropertyKey, never>, TParent = 
 
 /** Mapping between all available schema types and the resolvers types */
 export type ResolversTypes = {
+  Account: ResolverTypeWrapper<AccountView>;
+  ApiKey: ResolverTypeWrapper<ApiKeyModel>;
+  ApiKeyConnection: ResolverTypeWrapper<Omit<ApiKeyConnection, 'edges' | 'nodes'> & { edges: Array<ResolversTypes['ApiKeyEdge']>, nodes: Array<ResolversTypes['ApiKey']> }>;
+  ApiKeyEdge: ResolverTypeWrapper<Omit<ApiKeyEdge, 'node'> & { node: ResolversTypes['ApiKey'] }>;
+  ApiKeyScope: ResolverTypeWrapper<Scope>;
+  ApiKeyState: ApiKeyState;
+  AuditEntry: ResolverTypeWrapper<AuditEntryModel>;
+  AuditEntryEdge: ResolverTypeWrapper<Omit<AuditEntryEdge, 'node'> & { node: ResolversTypes['AuditEntry'] }>;
+  AuditLogConnection: ResolverTypeWrapper<Omit<AuditLogConnection, 'edges' | 'nodes'> & { edges: Array<ResolversTypes['AuditEntryEdge']>, nodes: Array<ResolversTypes['AuditEntry']> }>;
   Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
   CheckState: CheckState;
+  CreateApiKeyInput: CreateApiKeyInput;
+  CreateApiKeyPayload: ResolverTypeWrapper<Omit<CreateApiKeyPayload, 'apiKey'> & { apiKey: ResolversTypes['ApiKey'] }>;
   DateTime: ResolverTypeWrapper<Scalars['DateTime']['output']>;
   DeleteMemoryPayload: ResolverTypeWrapper<DeleteMemoryPayload>;
   Float: ResolverTypeWrapper<Scalars['Float']['output']>;
@@ -586,11 +833,15 @@ export type ResolversTypes = {
   MemoryVersion: ResolverTypeWrapper<MemoryVersionModel>;
   MonthUsage: ResolverTypeWrapper<MonthUsage>;
   Mutation: ResolverTypeWrapper<Record<PropertyKey, never>>;
+  OveragePrices: ResolverTypeWrapper<OveragePrices>;
   PageInfo: ResolverTypeWrapper<PageInfo>;
+  PlanLimits: ResolverTypeWrapper<PlanLimits>;
   Query: ResolverTypeWrapper<Record<PropertyKey, never>>;
   RateLimit: ResolverTypeWrapper<RateLimit>;
   RecordCiEventInput: RecordCiEventInput;
   RecordCiEventPayload: ResolverTypeWrapper<CiEventResult>;
+  RevokeApiKeyPayload: ResolverTypeWrapper<Omit<RevokeApiKeyPayload, 'apiKey'> & { apiKey: ResolversTypes['ApiKey'] }>;
+  RotateApiKeyPayload: ResolverTypeWrapper<Omit<RotateApiKeyPayload, 'apiKey' | 'previous'> & { apiKey: ResolversTypes['ApiKey'], previous: ResolversTypes['ApiKey'] }>;
   SafeInt: ResolverTypeWrapper<Scalars['SafeInt']['output']>;
   ScoreExplanation: ResolverTypeWrapper<ScoreExplanation>;
   SearchHit: ResolverTypeWrapper<Hit>;
@@ -607,7 +858,16 @@ export type ResolversTypes = {
 
 /** Mapping between all available schema types and the resolvers parents */
 export type ResolversParentTypes = {
+  Account: AccountView;
+  ApiKey: ApiKeyModel;
+  ApiKeyConnection: Omit<ApiKeyConnection, 'edges' | 'nodes'> & { edges: Array<ResolversParentTypes['ApiKeyEdge']>, nodes: Array<ResolversParentTypes['ApiKey']> };
+  ApiKeyEdge: Omit<ApiKeyEdge, 'node'> & { node: ResolversParentTypes['ApiKey'] };
+  AuditEntry: AuditEntryModel;
+  AuditEntryEdge: Omit<AuditEntryEdge, 'node'> & { node: ResolversParentTypes['AuditEntry'] };
+  AuditLogConnection: Omit<AuditLogConnection, 'edges' | 'nodes'> & { edges: Array<ResolversParentTypes['AuditEntryEdge']>, nodes: Array<ResolversParentTypes['AuditEntry']> };
   Boolean: Scalars['Boolean']['output'];
+  CreateApiKeyInput: CreateApiKeyInput;
+  CreateApiKeyPayload: Omit<CreateApiKeyPayload, 'apiKey'> & { apiKey: ResolversParentTypes['ApiKey'] };
   DateTime: Scalars['DateTime']['output'];
   DeleteMemoryPayload: DeleteMemoryPayload;
   Float: Scalars['Float']['output'];
@@ -623,11 +883,15 @@ export type ResolversParentTypes = {
   MemoryVersion: MemoryVersionModel;
   MonthUsage: MonthUsage;
   Mutation: Record<PropertyKey, never>;
+  OveragePrices: OveragePrices;
   PageInfo: PageInfo;
+  PlanLimits: PlanLimits;
   Query: Record<PropertyKey, never>;
   RateLimit: RateLimit;
   RecordCiEventInput: RecordCiEventInput;
   RecordCiEventPayload: CiEventResult;
+  RevokeApiKeyPayload: Omit<RevokeApiKeyPayload, 'apiKey'> & { apiKey: ResolversParentTypes['ApiKey'] };
+  RotateApiKeyPayload: Omit<RotateApiKeyPayload, 'apiKey' | 'previous'> & { apiKey: ResolversParentTypes['ApiKey'], previous: ResolversParentTypes['ApiKey'] };
   SafeInt: Scalars['SafeInt']['output'];
   ScoreExplanation: ScoreExplanation;
   SearchHit: Hit;
@@ -640,6 +904,69 @@ export type ResolversParentTypes = {
   Usage: Usage;
   UsageCount: UsageCount;
   UsagePeriod: UsagePeriod;
+};
+
+export type AccountResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Account'] = ResolversParentTypes['Account']> = {
+  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  limits?: Resolver<ResolversTypes['PlanLimits'], ParentType, ContextType>;
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  plan?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type ApiKeyResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ApiKey'] = ResolversParentTypes['ApiKey']> = {
+  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  expiresAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  hint?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  lastUsedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  name?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  replacedBy?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  revokedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  scopes?: Resolver<Array<ResolversTypes['ApiKeyScope']>, ParentType, ContextType>;
+  state?: Resolver<ResolversTypes['ApiKeyState'], ParentType, ContextType>;
+  userId?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
+export type ApiKeyConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ApiKeyConnection'] = ResolversParentTypes['ApiKeyConnection']> = {
+  edges?: Resolver<Array<ResolversTypes['ApiKeyEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<Array<ResolversTypes['ApiKey']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+};
+
+export type ApiKeyEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ApiKeyEdge'] = ResolversParentTypes['ApiKeyEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['ApiKey'], ParentType, ContextType>;
+};
+
+export type ApiKeyScopeResolvers = EnumResolverSignature<{ ADMIN?: any, MEMORY_DELETE?: any, MEMORY_READ?: any, MEMORY_WRITE?: any }, ResolversTypes['ApiKeyScope']>;
+
+export type AuditEntryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AuditEntry'] = ResolversParentTypes['AuditEntry']> = {
+  action?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  actor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  at?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  details?: Resolver<ResolversTypes['JSONObject'], ParentType, ContextType>;
+  hash?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  previousHash?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  sequence?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  target?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+};
+
+export type AuditEntryEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AuditEntryEdge'] = ResolversParentTypes['AuditEntryEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['AuditEntry'], ParentType, ContextType>;
+};
+
+export type AuditLogConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AuditLogConnection'] = ResolversParentTypes['AuditLogConnection']> = {
+  edges?: Resolver<Array<ResolversTypes['AuditEntryEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<Array<ResolversTypes['AuditEntry']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+};
+
+export type CreateApiKeyPayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['CreateApiKeyPayload'] = ResolversParentTypes['CreateApiKeyPayload']> = {
+  apiKey?: Resolver<ResolversTypes['ApiKey'], ParentType, ContextType>;
+  key?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
 export interface DateTimeScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes['DateTime'], any> {
@@ -720,11 +1047,19 @@ export type MonthUsageResolvers<ContextType = Context, ParentType extends Resolv
 };
 
 export type MutationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
+  createApiKey?: Resolver<ResolversTypes['CreateApiKeyPayload'], ParentType, ContextType, RequireFields<MutationCreateApiKeyArgs, 'input'>>;
   deleteMemory?: Resolver<ResolversTypes['DeleteMemoryPayload'], ParentType, ContextType, RequireFields<MutationDeleteMemoryArgs, 'id'>>;
   recordCiEvent?: Resolver<ResolversTypes['RecordCiEventPayload'], ParentType, ContextType, RequireFields<MutationRecordCiEventArgs, 'input'>>;
   restoreMemory?: Resolver<ResolversTypes['UpdateMemoryPayload'], ParentType, ContextType, RequireFields<MutationRestoreMemoryArgs, 'id' | 'version'>>;
+  revokeApiKey?: Resolver<ResolversTypes['RevokeApiKeyPayload'], ParentType, ContextType, RequireFields<MutationRevokeApiKeyArgs, 'id'>>;
+  rotateApiKey?: Resolver<ResolversTypes['RotateApiKeyPayload'], ParentType, ContextType, RequireFields<MutationRotateApiKeyArgs, 'graceSeconds' | 'id'>>;
   storeMemory?: Resolver<ResolversTypes['StoreMemoryPayload'], ParentType, ContextType, RequireFields<MutationStoreMemoryArgs, 'input'>>;
   updateMemory?: Resolver<ResolversTypes['UpdateMemoryPayload'], ParentType, ContextType, RequireFields<MutationUpdateMemoryArgs, 'id' | 'input'>>;
+};
+
+export type OveragePricesResolvers<ContextType = Context, ParentType extends ResolversParentTypes['OveragePrices'] = ResolversParentTypes['OveragePrices']> = {
+  usdPerThousandRetrievals?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  usdPerThousandStores?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
 };
 
 export type PageInfoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PageInfo'] = ResolversParentTypes['PageInfo']> = {
@@ -734,7 +1069,17 @@ export type PageInfoResolvers<ContextType = Context, ParentType extends Resolver
   startCursor?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
 };
 
+export type PlanLimitsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PlanLimits'] = ResolversParentTypes['PlanLimits']> = {
+  overage?: Resolver<Maybe<ResolversTypes['OveragePrices']>, ParentType, ContextType>;
+  requestsPerMinute?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  retrievalsPerMonth?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
+  storesPerMonth?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
+};
+
 export type QueryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
+  account?: Resolver<ResolversTypes['Account'], ParentType, ContextType>;
+  apiKeys?: Resolver<ResolversTypes['ApiKeyConnection'], ParentType, ContextType, RequireFields<QueryApiKeysArgs, 'first'>>;
+  auditLog?: Resolver<ResolversTypes['AuditLogConnection'], ParentType, ContextType, RequireFields<QueryAuditLogArgs, 'first'>>;
   health?: Resolver<ResolversTypes['Health'], ParentType, ContextType>;
   memories?: Resolver<ResolversTypes['MemoryConnection'], ParentType, ContextType, RequireFields<QueryMemoriesArgs, 'first' | 'sort'>>;
   memory?: Resolver<Maybe<ResolversTypes['Memory']>, ParentType, ContextType, RequireFields<QueryMemoryArgs, 'id'>>;
@@ -752,6 +1097,16 @@ export type RecordCiEventPayloadResolvers<ContextType = Context, ParentType exte
   memory?: Resolver<Maybe<ResolversTypes['Memory']>, ParentType, ContextType>;
   replayed?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   stored?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+};
+
+export type RevokeApiKeyPayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RevokeApiKeyPayload'] = ResolversParentTypes['RevokeApiKeyPayload']> = {
+  apiKey?: Resolver<ResolversTypes['ApiKey'], ParentType, ContextType>;
+};
+
+export type RotateApiKeyPayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RotateApiKeyPayload'] = ResolversParentTypes['RotateApiKeyPayload']> = {
+  apiKey?: Resolver<ResolversTypes['ApiKey'], ParentType, ContextType>;
+  key?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  previous?: Resolver<ResolversTypes['ApiKey'], ParentType, ContextType>;
 };
 
 export interface SafeIntScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes['SafeInt'], any> {
@@ -817,6 +1172,15 @@ export type UsagePeriodResolvers<ContextType = Context, ParentType extends Resol
 };
 
 export type Resolvers<ContextType = Context> = {
+  Account?: AccountResolvers<ContextType>;
+  ApiKey?: ApiKeyResolvers<ContextType>;
+  ApiKeyConnection?: ApiKeyConnectionResolvers<ContextType>;
+  ApiKeyEdge?: ApiKeyEdgeResolvers<ContextType>;
+  ApiKeyScope?: ApiKeyScopeResolvers;
+  AuditEntry?: AuditEntryResolvers<ContextType>;
+  AuditEntryEdge?: AuditEntryEdgeResolvers<ContextType>;
+  AuditLogConnection?: AuditLogConnectionResolvers<ContextType>;
+  CreateApiKeyPayload?: CreateApiKeyPayloadResolvers<ContextType>;
   DateTime?: GraphQLScalarType;
   DeleteMemoryPayload?: DeleteMemoryPayloadResolvers<ContextType>;
   Health?: HealthResolvers<ContextType>;
@@ -828,10 +1192,14 @@ export type Resolvers<ContextType = Context> = {
   MemoryVersion?: MemoryVersionResolvers<ContextType>;
   MonthUsage?: MonthUsageResolvers<ContextType>;
   Mutation?: MutationResolvers<ContextType>;
+  OveragePrices?: OveragePricesResolvers<ContextType>;
   PageInfo?: PageInfoResolvers<ContextType>;
+  PlanLimits?: PlanLimitsResolvers<ContextType>;
   Query?: QueryResolvers<ContextType>;
   RateLimit?: RateLimitResolvers<ContextType>;
   RecordCiEventPayload?: RecordCiEventPayloadResolvers<ContextType>;
+  RevokeApiKeyPayload?: RevokeApiKeyPayloadResolvers<ContextType>;
+  RotateApiKeyPayload?: RotateApiKeyPayloadResolvers<ContextType>;
   SafeInt?: GraphQLScalarType;
   ScoreExplanation?: ScoreExplanationResolvers<ContextType>;
   SearchHit?: SearchHitResolvers<ContextType>;

@@ -54,6 +54,10 @@ const MIGRATIONS: readonly Migration[] = [
       'CREATE INDEX idempotency_key_by_time IF NOT EXISTS FOR (k:IdempotencyKey) ON (k.at)',
       'CREATE CONSTRAINT audit_entry_id IF NOT EXISTS FOR (e:AuditEntry) REQUIRE e.id IS UNIQUE',
       'CREATE CONSTRAINT audit_entry_sequence IF NOT EXISTS FOR (e:AuditEntry) REQUIRE (e.accountId, e.sequence) IS UNIQUE',
+      'CREATE INDEX audit_entry_by_account IF NOT EXISTS FOR (e:AuditEntry) ON (e.accountId)',
+      'CREATE CONSTRAINT audit_head IF NOT EXISTS FOR (h:AuditHead) REQUIRE h.accountId IS UNIQUE',
+      // Every account has a chain, so that one without is known to have lost it.
+      `MATCH (a:Account) MERGE (h:AuditHead {accountId: a.id}) ON CREATE SET h.sequence = 0, h.hash = '${'0'.repeat(64)}'`,
     ],
   },
 ];

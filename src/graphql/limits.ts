@@ -2,6 +2,7 @@ import type { ApolloServerPlugin, GraphQLRequestContextDidResolveOperation } fro
 import { type ASTNode, type DocumentNode, type FragmentDefinitionNode, GraphQLError, Kind, type SelectionSetNode } from 'graphql';
 import { type ComplexityEstimator, getComplexity } from 'graphql-query-complexity';
 import type { Context } from '../context.ts';
+import { countRootFields } from './root-fields.ts';
 
 /** Tokens of a document, counted while it is parsed. */
 export const MAXIMUM_TOKENS = 4_000;
@@ -9,11 +10,14 @@ const MAXIMUM_DEPTH = 12;
 const MAXIMUM_ALIASES = 30;
 const MAXIMUM_COST = 10_000;
 
-/** Refuses a document that is too deep, has too many aliases or costs too much, before anything of it is executed. */
+/**
+ * Refuses a document that is too deep, has too many aliases or costs too much, before anything of it is executed. Each of its root
+ * fields is a request of the caller's rate limit; the first is that of the HTTP request, the others are taken here, all or none.
+ */
 export const limits: ApolloServerPlugin<Context> = {
   requestDidStart: () =>
     Promise.resolve({
-      didResolveOperation(operation) {
+      async didResolveOperation(operation) {
         const { depth, aliases } = measure(operation.document);
         if (depth > MAXIMUM_DEPTH) throw refusal(`This document nests fields ${depth} deep; the limit is ${MAXIMUM_DEPTH}`);
         if (aliases > MAXIMUM_ALIASES) throw refusal(`This document has ${aliases} aliases; the limit is ${MAXIMUM_ALIASES}`);
@@ -22,7 +26,8 @@ export const limits: ApolloServerPlugin<Context> = {
           throw refusal(
             `This document costs ${cost}; the limit is ${MAXIMUM_COST}. A field costs 1, a list its page size times its fields, a history ten times that`,
           );
-        return Promise.resolve();
+        const more = countRootFields(operation) - 1;
+        if (more > 0) await operation.contextValue.charge(more);
       },
     }),
 };

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { makeExecutableSchema } from '@graphql-tools/schema';
 import type { GraphQLSchema } from 'graphql';
 import { GraphQLDateTimeISO, GraphQLJSONObject, GraphQLSafeInt } from 'graphql-scalars';
+import { resolvers as access } from '../modules/access/resolvers.ts';
 import { resolvers as health } from '../modules/health/resolvers.ts';
 import { resolvers as memory } from '../modules/memory/resolvers.ts';
 import { resolvers as recall } from '../modules/recall/resolvers.ts';
@@ -17,7 +18,7 @@ export function createSchema(): GraphQLSchema {
     .map((file) => readFileSync(new URL(file, FOLDER), 'utf8'));
   return makeExecutableSchema({
     typeDefs,
-    resolvers: [{ DateTime: GraphQLDateTimeISO, JSONObject: GraphQLJSONObject, SafeInt: GraphQLSafeInt }, memory, recall, usage, health],
+    resolvers: [{ DateTime: GraphQLDateTimeISO, JSONObject: GraphQLJSONObject, SafeInt: GraphQLSafeInt }, memory, recall, usage, access, health],
     resolverValidationOptions: { requireResolversToMatchSchema: 'error' },
   });
 }

@@ -3,6 +3,7 @@ import { ApolloServerPluginLandingPageLocalDefault } from '@apollo/server/plugin
 import type { FastifyBaseLogger } from 'fastify';
 import type { GraphQLSchema } from 'graphql';
 import type { Context } from '../context.ts';
+import { headersOf } from '../rest/errors.ts';
 import { formatGraphQLError, serviceErrorOf } from './errors.ts';
 import { limits, MAXIMUM_TOKENS } from './limits.ts';
 
@@ -23,9 +24,25 @@ export function createGraphQLServer({ schema, introspection, logger }: GraphQLSe
     formatError: formatGraphQLError,
     logger,
     stopOnTerminationSignals: false,
-    plugins: [limits, errorReporting(logger), ApolloServerPluginLandingPageLocalDefault({ footer: false })],
+    plugins: [limits, spentLimits, errorReporting(logger), ApolloServerPluginLandingPageLocalDefault({ footer: false })],
   });
 }
+
+/** A limit that leaves nothing to answer is the response's status as well; other failures of a well-formed request are a 200. */
+const spentLimits: ApolloServerPlugin<Context> = {
+  requestDidStart: () =>
+    Promise.resolve({
+      willSendResponse({ errors = [], response: { body, http } }) {
+        if (body.kind === 'incremental' || body.singleResult.data) return Promise.resolve();
+        const spent = errors.map(serviceErrorOf).find(({ code }) => code === 'rate_limit_exceeded');
+        if (spent) {
+          http.status = spent.status;
+          for (const [name, value] of Object.entries(headersOf(spent))) http.headers.set(name, value);
+        }
+        return Promise.resolve();
+      },
+    }),
+};
 
 /** Puts what was not expected into the log. */
 function errorReporting(logger: FastifyBaseLogger): ApolloServerPlugin<Context> {

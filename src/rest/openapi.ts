@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type ErrorCode, STATUS_OF_CODE } from '../errors.ts';
+import { SCOPE_OF } from '../modules/access/scopes.ts';
 import * as responses from './responses.ts';
 import type { Route } from './route.ts';
 
@@ -13,9 +14,9 @@ const REASONS: Readonly<Record<ErrorCode, string>> = {
   precondition_failed: 'The memory has another version.',
   payload_too_large: 'The body is larger than 1 MiB.',
   unsupported_media_type: 'The body is not application/json.',
-  rate_limit_exceeded: 'Too many requests.',
+  rate_limit_exceeded: 'The requests of this minute are used up, or what the plan has for a month.',
   internal: 'Something went wrong on our side.',
-  unavailable: 'The database is away or the deadline passed; see Retry-After.',
+  unavailable: 'The database is away, the deadline passed, or there is more to do than can be done; see Retry-After.',
 };
 
 const CONDITIONS = {
@@ -29,7 +30,16 @@ const IDEMPOTENCY_KEY = {
     'A text of your own. For 24 hours the same request under the same key is answered as the first time, with Idempotency-Replayed: true, and does nothing; another request under it is a 409.',
   schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
 };
+const RETRY_AFTER = { description: 'Seconds after which to try again.', schema: { type: 'integer' } };
 const ETag = { description: "The memory's version, in quotes.", schema: { type: 'string' } };
+
+/** What every response carries. */
+const RATE_LIMIT = {
+  'X-RateLimit-Limit': 'Requests a minute: of the key, or of the address when there is no valid key.',
+  'X-RateLimit-Remaining': 'How many of them are left.',
+  'X-RateLimit-Reset': 'When they begin anew, in seconds since 1970.',
+};
+const rateLimitHeaders = Object.fromEntries(Object.keys(RATE_LIMIT).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
 /** The OpenAPI 3.1 document of the routes. */
 export function createOpenApi(routes: readonly Route[], version: string): Record<string, unknown> {
@@ -56,7 +66,7 @@ export function createOpenApi(routes: readonly Route[], version: string): Record
       operationId: operationIdOf(route),
       tags: [route.path.split('/')[1]],
       ...(route.description ? { description: route.description } : {}),
-      security: [{ apiKey: route.scope ? [route.scope] : [] }],
+      security: [{ apiKey: [SCOPE_OF[route.operation]].filter((scope) => scope !== null) }],
       parameters: [
         ...(route.path.includes('{id}') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []),
         ...Object.entries(route.query).map(([name, rule]) => parameterOf(name, rule, toSchema(rule, 'input'))),
@@ -67,13 +77,33 @@ export function createOpenApi(routes: readonly Route[], version: string): Record
       ],
       ...(route.body ? { requestBody: { required: true, content: json(toSchema(z.looseObject(route.body), 'input')) } } : {}),
       responses: {
-        200: { description: 'Success.', ...(route.conditional ? { headers: { ETag } } : {}), content: json(toSchema(route.response, 'output')) },
-        ...(route.conditional === 'If-None-Match' ? { 304: { description: 'The memory still has that version.', headers: { ETag } } } : {}),
-        ...(route.path === '/health' ? { 503: { description: 'The database is away.', content: json(toSchema(route.response, 'output')) } } : {}),
+        200: {
+          description: 'Success.',
+          headers: { ...rateLimitHeaders, ...(route.conditional ? { ETag } : {}) },
+          content: json(toSchema(route.response, 'output')),
+        },
+        ...(route.conditional === 'If-None-Match'
+          ? { 304: { description: 'The memory still has that version.', headers: { ...rateLimitHeaders, ETag } } }
+          : {}),
+        ...(route.path === '/health'
+          ? { 503: { description: 'The database is away.', headers: rateLimitHeaders, content: json(toSchema(route.response, 'output')) } }
+          : {}),
         ...Object.fromEntries(
-          ([...route.errors, 'unauthenticated', 'internal', ...(route.path === '/health' ? [] : ['unavailable'])] as ErrorCode[]).map((code) => [
+          (
+            [
+              ...route.errors,
+              'unauthenticated',
+              'rate_limit_exceeded',
+              'internal',
+              ...(route.path === '/health' ? [] : ['unavailable']),
+            ] as ErrorCode[]
+          ).map((code) => [
             STATUS_OF_CODE[code],
-            { description: REASONS[code], content: json(toSchema(responses.error, 'output')) },
+            {
+              description: REASONS[code],
+              headers: { ...rateLimitHeaders, ...(code === 'rate_limit_exceeded' || code === 'unavailable' ? { 'Retry-After': RETRY_AFTER } : {}) },
+              content: json(toSchema(code === 'rate_limit_exceeded' ? responses.rateLimitError : responses.error, 'output')),
+            },
           ]),
         ),
       },
@@ -90,6 +120,7 @@ export function createOpenApi(routes: readonly Route[], version: string): Record
     paths,
     components: {
       schemas: withComponentReferences(schemas),
+      headers: Object.fromEntries(Object.entries(RATE_LIMIT).map(([name, description]) => [name, { description, schema: { type: 'integer' } }])),
       securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer mem_…`' } },
     },
   };

@@ -91,6 +91,14 @@ export const health = z.object({
   }),
 });
 
+export const rateLimitError = z
+  .object({
+    error: z.literal('rate_limit_exceeded'),
+    message: z.string(),
+    retry_after: z.int().min(1).describe('Seconds until the limit begins anew; the same as Retry-After.'),
+  })
+  .meta({ id: 'RateLimitError' });
+
 export const error = z
   .object({
     error: z.string(),

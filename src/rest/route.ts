@@ -1,7 +1,7 @@
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
 import type { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
-import type { Scope } from '../modules/access/principal.ts';
+import type { Operation } from '../modules/access/scopes.ts';
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 type Output<Fields extends Shape> = { [Name in keyof Fields]: z.output<Fields[Name]> };
@@ -34,8 +34,8 @@ export interface Route<Data = unknown, Query = unknown, Body = unknown> {
   readonly path: string;
   readonly summary: string;
   readonly description?: string;
-  /** What a key needs; null: any key. The services enforce it, this documents it. */
-  readonly scope: Scope | null;
+  /** The operation that `call` runs: what a key needs for it is documented from the table that the services enforce. */
+  readonly operation: Operation;
   readonly query: Shape;
   /** Fields of a JSON body. */
   readonly body: Shape | null;

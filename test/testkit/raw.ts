@@ -15,5 +15,10 @@ export async function sendRaw(port: number, request: string | Buffer): Promise<R
   const [statusLine = '', ...lines] = head.split('\r\n');
   const headers = new Headers(lines.map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]));
   const story = `${JSON.stringify(request.toString().slice(0, 300))} → ${text.slice(0, 900)}`;
-  return { status: Number(statusLine.split(' ')[1]), headers, body: headers.get('content-type')?.includes('json') ? JSON.parse(body) : body, story };
+  return {
+    status: Number(statusLine.split(' ')[1]),
+    headers,
+    body: body !== '' && headers.get('content-type')?.includes('json') ? JSON.parse(body) : body,
+    story,
+  };
 }

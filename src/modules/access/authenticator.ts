@@ -5,6 +5,7 @@ import { type Deadline, deadlineIn, raceDeadline } from '../../deadline.ts';
 import { unauthenticated } from '../../errors.ts';
 import { hashApiKey, isApiKey } from './key.ts';
 import type { Principal } from './principal.ts';
+import type { KeyUses } from './key-uses.ts';
 import type { AccessStore, ApiKey } from './store.ts';
 
 /** A key is looked up again after this many milliseconds, so that revoking one counts within a second. */
@@ -23,7 +24,7 @@ export interface Authenticator {
 }
 
 /** Looks keys up by their hash, compares in constant time, and keeps what it found for less than a second. */
-export function createAuthenticator(store: AccessStore): Authenticator {
+export function createAuthenticator(store: AccessStore, uses: KeyUses): Authenticator {
   const cache = new LRUCache<string, { principal: Principal; key: ApiKey }>({
     max: CACHE_ENTRIES,
     ttl: CACHE_MILLISECONDS,
@@ -46,6 +47,7 @@ export function createAuthenticator(store: AccessStore): Authenticator {
       if (!found) throw unauthenticated('This API key is not known');
       if (found.key.revokedAt !== null) throw unauthenticated('This API key was revoked');
       if (found.key.expiresAt !== null && found.key.expiresAt <= Date.now()) throw unauthenticated('This API key has expired');
+      uses.note(found.principal.account.id, found.key.id);
       return found.principal;
     },
   };

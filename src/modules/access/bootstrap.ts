@@ -22,21 +22,24 @@ export async function bootstrapAccess(
   options: { dataDir: string; givenKey: string | undefined; report: (line: string) => void },
 ): Promise<{ newKey: string | null }> {
   const deadline = deadlineIn(30_000);
-  if ((await store.listKeys(FIRST_ACCOUNT, deadline)).length > 0) {
+  const first = await store.findAccountByName(FIRST_ACCOUNT, deadline);
+  if (first && (await store.listKeys(first.id, null, 1, deadline)).length > 0) {
     if (options.givenKey && !(await store.findKey(hashApiKey(options.givenKey), deadline)))
       options.report(`BOOTSTRAP_API_KEY is not used: the account '${FIRST_ACCOUNT}' has a key already. More keys: npm run keys -- create`);
     return { newKey: null };
   }
   const key = options.givenKey ?? savedKey(options.dataDir) ?? generateApiKey();
   writeFileSync(apiKeyFile(options.dataDir), `${key}\n`, { mode: 0o600 });
-  const now = Date.now();
-  await store.createAccount({ id: uuid(), name: FIRST_ACCOUNT, plan: 'self_hosted' }, now, deadline);
+  const at = Date.now();
+  const author = { actor: 'start', at };
+  const { account } = await store.createAccount({ id: uuid(), name: FIRST_ACCOUNT, plan: 'self_hosted' }, author, deadline);
   const created = await store.createKey(
-    FIRST_ACCOUNT,
-    { id: uuid(), hash: hashApiKey(key), hint: hintOf(key), name: 'first key', scopes: SCOPES, userId: null, createdAt: now, expiresAt: null },
+    account.id,
+    { id: uuid(), hash: hashApiKey(key), hint: hintOf(key), name: 'first key', scopes: SCOPES, userId: null, createdAt: at, expiresAt: null },
+    author,
     deadline,
   );
-  if (!created) throw new Error('BOOTSTRAP_API_KEY belongs to another account already; choose another key');
+  if (created === 'taken') throw new Error('BOOTSTRAP_API_KEY belongs to another account already; choose another key');
   return { newKey: options.givenKey ? null : key };
 }
 

@@ -19,12 +19,6 @@ export interface Principal {
   readonly boundUserId: string | null;
 }
 
-/** Throws 403, naming the scope, unless the key has it (`admin` implies all). */
-export function requireScope(principal: Principal, scope: Scope): void {
-  if (principal.scopes.includes(scope) || principal.scopes.includes('admin')) return;
-  throw forbidden(`This key lacks the scope ${scope}; it has ${principal.scopes.join(', ') || 'none'}`);
-}
-
 /** The user a request speaks for: the one given, or the one the key is bound to. Throws 403 when they differ. */
 export function effectiveUserId(principal: Principal, userId: string | null | undefined): string | null {
   if (principal.boundUserId === null) return userId ?? null;

@@ -19,6 +19,7 @@ interface HealthDependencies {
   readonly database: Database;
   readonly disk: Pick<DiskWatch, 'shortage'> | null;
   readonly embedder: Embedder;
+  readonly redis: () => CheckState;
   readonly version: string;
 }
 
@@ -26,7 +27,7 @@ interface HealthDependencies {
 const SHARED_FOR = 500;
 
 /** The state of the service, at most half a second old; an answer takes two seconds at most. */
-export function createHealthService({ database, disk, embedder, version }: HealthDependencies): HealthService {
+export function createHealthService({ database, disk, embedder, redis, version }: HealthDependencies): HealthService {
   const startedAt = performance.now();
   let asked: { readonly at: number; readonly answers: Promise<boolean> } | undefined;
 
@@ -48,7 +49,7 @@ export function createHealthService({ database, disk, embedder, version }: Healt
       const checks = {
         database: answers ? 'OK' : 'DOWN',
         embedding: embedder.status() === 'ok' ? 'OK' : 'DOWN',
-        cache: 'OFF',
+        cache: redis(),
         disk: disk === null ? 'OFF' : disk.shortage() === null ? 'OK' : 'DOWN',
       } as const;
       return {

@@ -8,7 +8,9 @@ import type { GuardedEmbedder } from '../../embedding/guarded.ts';
 import { raceDeadline } from '../../deadline.ts';
 import { conflict, forbidden, invalidParameter, notFound, preconditionFailed } from '../../errors.ts';
 import { parseOrThrow, whole, withoutNulls } from '../../validation.ts';
-import { effectiveUserId, requireScope } from '../access/principal.ts';
+import { recordOf } from '../access/audit.ts';
+import { effectiveUserId } from '../access/principal.ts';
+import { authorise } from '../access/scopes.ts';
 import type { Plans } from '../usage/plans.ts';
 import { hardLimitOf, monthSpent } from '../usage/spent.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
@@ -28,7 +30,7 @@ export interface MemoryServiceDependencies {
   readonly store: MemoryStore;
   readonly writer: MemoryWriter;
   readonly embedder: GuardedEmbedder;
-  readonly updates: SerialQueue;
+  readonly queue: SerialQueue;
   readonly plans: Plans;
   readonly now: () => number;
   /** Milliseconds until a tier 1 memory without an expiry of its own is gone. */
@@ -77,7 +79,7 @@ const OffsetArgument = z.object({ offset: rules.offset.nullable() });
 
 /** The memories of one caller. Every method authorises, then validates, then acts. */
 export function createMemoryService(
-  { store, writer, embedder, updates, plans, now, sessionTtl }: MemoryServiceDependencies,
+  { store, writer, embedder, queue, plans, now, sessionTtl }: MemoryServiceDependencies,
   { principal, deadline, tally, fingerprint }: Caller,
 ) {
   const accountId = principal.account.id;
@@ -107,7 +109,7 @@ export function createMemoryService(
     }: { id: string; visibility: Visibility; versions: readonly number[] | null; now: number; embedding: PassageVector | null },
     wanted: (locked: LockedMemory) => Wanted,
   ): Promise<UpdateResult | null> {
-    const updating = updates.run(`${accountId} ${id}`, () =>
+    const updating = queue.run(`${accountId} ${id}`, () =>
       store.update(
         { id, visibility, commitId: uuid(), now },
         (locked) => {
@@ -188,7 +190,7 @@ export function createMemoryService(
   return {
     /** Stores a memory, unless the same content is there already. */
     async store(input: object, idempotencyKey: unknown): Promise<StoreResult> {
-      requireScope(principal, 'memory:write');
+      authorise(principal, 'storeMemory');
       const given = parseOrThrow(StoreInput, withoutNulls(input));
       const key = idempotency('storeMemory', input, idempotencyKey);
       return (await replay(key)) ?? put(given, key, { dedupes: true });
@@ -196,7 +198,7 @@ export function createMemoryService(
 
     /** Stores what a pipeline reports. Two events that read the same are two memories. */
     async recordCiEvent(input: object, idempotencyKey: unknown): Promise<CiEventResult> {
-      requireScope(principal, 'memory:write');
+      authorise(principal, 'recordCiEvent');
       const { content, eventType, tags, metadata } = parseOrThrow(CiEventInput, withoutNulls(input));
       const memory: StoreInput = { content, tier: 2, type: 'ci_event', tags: [...new Set([`ci:${eventType}`, ...tags])], metadata, sourceIds: [] };
       const key = idempotency('recordCiEvent', input, idempotencyKey);
@@ -204,7 +206,7 @@ export function createMemoryService(
     },
 
     async update(id: string, userId: unknown, input: unknown, ifVersion: unknown): Promise<UpdateResult> {
-      requireScope(principal, 'memory:write');
+      authorise(principal, 'updateMemory');
       const visibility = visible(userId, 'change');
       const given = parseOrThrow(UpdateInput, input);
       const versions = parseOrThrow(VersionArguments, { ifVersion }).ifVersion;
@@ -219,7 +221,7 @@ export function createMemoryService(
 
     /** Gives the memory back what it was in a version of its history. */
     async restore(id: string, userId: unknown, request: { version: number; ifVersion: unknown }): Promise<UpdateResult> {
-      requireScope(principal, 'memory:write');
+      authorise(principal, 'restoreMemory');
       const visibility = visible(userId, 'change');
       const { version, ifVersion: versions } = parseOrThrow(RestoreArguments, request);
       const changedAt = now();
@@ -235,30 +237,33 @@ export function createMemoryService(
     },
 
     async delete(id: string, userId: unknown, ifVersion: unknown): Promise<{ id: string; deleted: true }> {
-      requireScope(principal, 'memory:delete');
+      authorise(principal, 'deleteMemory');
       const visibility = visible(userId, 'change');
       const versions = parseOrThrow(VersionArguments, { ifVersion }).ifVersion;
-      const erased = await store.erase({ id, visibility, versions, commitId: uuid(), now: now() }, deadline);
-      if (erased) return { id, deleted: true };
+      const at = now();
+      const record = recordOf(uuid(), accountId, { actor: principal.keyId, at }, { action: 'memory.deleted', target: id, details: {} });
+      // One after the other, as the account's audit log would make them wait in the database, each with a connection of the pool.
+      const erasing = queue.run(accountId, () => store.erase({ id, visibility, versions, record, now: at }, deadline));
+      if (await raceDeadline(erasing, deadline)) return { id, deleted: true };
       if (versions && (await store.findMany([id], visibility, now(), deadline)).length > 0) throw preconditionFailed();
       return refuseChange(id, userId);
     },
 
     /** What the memories of these ids were before each of their last `limit` changes, the latest first. */
     findVersions(ids: readonly string[], limit: number): Promise<Map<string, MemoryVersion[]>> {
-      requireScope(principal, 'memory:read');
+      authorise(principal, 'memory');
       return store.findVersions({ ids, visibility: visible(null), limit, now: now() }, deadline);
     },
 
     /** One memory; null when there is none that the caller can see. */
     get(key: MemoryKey, loader: MemoryLoaders['memory']): Promise<Memory | null> {
-      requireScope(principal, 'memory:read');
+      authorise(principal, 'memory');
       return tally.one(deadline)(() => loader.load(key));
     },
 
     /** The memories of these ids that the caller, for that user, can see. */
     async findMany(ids: readonly string[], userId: string | null): Promise<Map<string, Memory>> {
-      requireScope(principal, 'memory:read');
+      authorise(principal, 'memory');
       const found = await store.findMany(ids, visible(userId), now(), deadline);
       return new Map(found.map((memory) => [memory.id, memory]));
     },
@@ -276,7 +281,7 @@ export function createMemoryService(
       after: string | null;
       offset: number | null;
     }): MemoryPage {
-      requireScope(principal, 'memory:read');
+      authorise(principal, 'memories');
       const filter = this.filter(request.filter);
       const { newestFirst, first } = request;
       if (request.after !== null && request.offset !== null)
@@ -391,10 +396,11 @@ function expiryAfter(
   return current;
 }
 
-/** Null in the patch deletes a key. Throws 400 when the whole grows beyond what metadata may be. */
+/** Null in the patch deletes a key. Throws 400 when the whole is beyond what metadata may be, or that of an event, which may be larger from the start. */
 function mergeMetadata(current: Record<string, unknown>, patch: Record<string, unknown>): Record<string, unknown> {
   const merged = Object.entries({ ...current, ...patch }).filter(([key]) => patch[key] !== null);
-  const { metadata } = parseOrThrow(z.object({ metadata: rules.metadata }), { metadata: Object.fromEntries(merged) });
+  const rule = rules.metadata.safeParse(current).success ? rules.metadata : rules.eventMetadata;
+  const { metadata } = parseOrThrow(z.object({ metadata: rule }), { metadata: Object.fromEntries(merged) });
   // GraphQL's literals are objects without a prototype, which are not equal to what was stored.
   return JSON.parse(JSON.stringify(metadata)) as Record<string, unknown>;
 }

@@ -1,6 +1,8 @@
 import { Neo4jError } from 'neo4j-driver';
 import type { Deadline } from '../../deadline.ts';
 import type { Database, Row } from '../../graph/database.ts';
+import type { AuditRecord } from '../access/audit.ts';
+import { append, HEAD, isRecorded, LOCK_HEAD } from '../access/audit-log.ts';
 import { conditionsOf, type MemoryFilter } from './filter.ts';
 import { isWhole, MEMORY_VALUES, type Memory, type MemoryVersion, parseMemory, isKept, parseVersion, versionProperties } from './model.ts';
 import type { Visibility } from './scope.ts';
@@ -192,21 +194,26 @@ export function createMemoryStore(database: Database) {
     },
 
     /**
-     * Erases the memory with its versions and takes it out of others' lineage. False when there is none, or none of one of
-     * the `versions` (null: of any).
+     * Erases the memory with its versions, takes it out of others' lineage, and records that. False when there is none, or
+     * none of one of the `versions` (null: of any).
      */
-    async erase(
+    erase(
       {
         id,
         visibility,
         versions,
-        commitId,
+        record,
         now,
-      }: { id: string; visibility: Visibility; versions: readonly number[] | null; commitId: string; now: number },
+      }: { id: string; visibility: Visibility; versions: readonly number[] | null; record: AuditRecord; now: number },
       deadline: Deadline,
     ): Promise<boolean> {
-      const rows = await database.write(ERASE, { id, ...visibility, versions, commitId, now }, deadline);
-      return rows.length > 0 || (await findCommit(commitId, deadline)) !== null;
+      return database.transaction(async (run) => {
+        const [head] = await run(ERASE, { id, ...visibility, versions, now });
+        // A repeat finds the memory gone, and what the first try recorded.
+        if (!head) return isRecorded(run, record);
+        await append(run, head, record);
+        return true;
+      }, deadline);
     },
 
     /** Erases up to `limit` expired memories and forgets up to `limit` commits older than `commitsBefore` and as many idempotency keys; finished when nothing is left. */
@@ -247,7 +254,7 @@ export function createMemoryStore(database: Database) {
   async function findCommit(commitId: string, deadline: Deadline): Promise<string[] | null> {
     // In write mode, because a reading member of a cluster may not have the commit yet.
     const [row] = await database.write('MATCH (c:Commit {id: $commitId}) RETURN c.results AS results', { commitId }, deadline);
-    return row ? ((row['results'] as string[] | null) ?? []) : null;
+    return row ? (row['results'] as string[]) : null;
   }
 }
 
@@ -298,10 +305,10 @@ const ERASE_LOCKED = `
 const ERASE = `
   MATCH (m:Memory {accountId: $accountId, id: $id}) WHERE ${VISIBLE}
   ${LOCK} WHERE ${VISIBLE} AND ($versions IS NULL OR m.version IN $versions)
-  CREATE (:Commit {id: $commitId, at: $now, results: []})
-  WITH m
   ${ERASE_LOCKED}
-  RETURN true AS erased`;
+  WITH true AS erased
+  ${LOCK_HEAD}
+  RETURN ${HEAD}`;
 
 const ERASE_EXPIRED = `
   MATCH (m:Memory) WHERE m.expiresAt <= $now

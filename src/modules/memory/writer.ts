@@ -12,11 +12,11 @@ export interface Batching {
   readonly rows: number;
   /** Transactions under way at once: two keep the database busy while answers travel. */
   readonly underWay: number;
+  /** Milliseconds for which a store waits at most, so that others come into its transaction. */
+  readonly patience: number;
 }
 
-const BATCHING: Batching = { rows: 64, underWay: 2 };
-/** Milliseconds for which a store waits at most, so that others come into its transaction. */
-const PATIENCE = 50;
+const BATCHING: Batching = { rows: 64, underWay: 2, patience: 50 };
 const QUEUE_ROWS = 4_096;
 const TRANSACTION_MILLISECONDS = 10_000;
 /** Milliseconds after which a transaction keeps no others waiting: its connection may have fallen silent. */
@@ -46,6 +46,7 @@ export function createMemoryWriter(
   store: Pick<MemoryStore, 'storeBatch'>,
   now: () => number = Date.now,
   batching: Batching = BATCHING,
+  onCommit: (rows: number) => void = () => undefined,
 ): MemoryWriter {
   const queue: Waiting[] = [];
   const underWay = new Set<Promise<void>>();
@@ -78,7 +79,7 @@ export function createMemoryWriter(
   function isWorthATransaction(): boolean {
     clearTimeout(impatience);
     if (queue.length >= batching.rows / 2 || (timely.size === 0 && coming === 0)) return true;
-    const left = queue[0]!.since + PATIENCE - performance.now();
+    const left = queue[0]!.since + batching.patience - performance.now();
     if (left <= 0) return true;
     impatience = setTimeout(next, left);
     return false;
@@ -88,6 +89,7 @@ export function createMemoryWriter(
     const rows = batch.map(({ row }) => row);
     try {
       const outcomes = await store.storeBatch(rows, uuid(), now(), deadlineIn(TRANSACTION_MILLISECONDS));
+      onCommit(batch.length);
       batch.forEach(({ resolve }, index) => resolve(outcomes[index]!));
     } catch (error) {
       if (batch.length === 1 || !isFaultOfRows(error)) return batch.forEach(({ reject }) => reject(error));
@@ -118,7 +120,7 @@ export function createMemoryWriter(
       return raceDeadline(stored, deadline);
     },
     async drain() {
-      while (coming + queue.length + underWay.size > 0) await (underWay.size > 0 ? Promise.all(underWay) : delay(PATIENCE));
+      while (coming + queue.length + underWay.size > 0) await (underWay.size > 0 ? Promise.all(underWay) : delay(batching.patience));
     },
   };
 }

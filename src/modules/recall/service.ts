@@ -3,7 +3,7 @@ import type { Caller } from '../../context.ts';
 import type { Calibration } from '../../embedding/calibration.ts';
 import type { GuardedEmbedder } from '../../embedding/guarded.ts';
 import { pageSize, parseOrThrow, withoutNulls } from '../../validation.ts';
-import { requireScope } from '../access/principal.ts';
+import { authorise } from '../access/scopes.ts';
 import { rules } from '../memory/input.ts';
 import type { Memory } from '../memory/model.ts';
 import { salienceOf } from '../memory/salience.ts';
@@ -40,7 +40,7 @@ export function createRecallService({ store, embedder, calibration, counter, now
   const { principal, deadline, tally } = caller;
   return {
     async search(request: { query: string; filter: object | null | undefined; first: number; minScore: number | null | undefined }): Promise<Hit[]> {
-      requireScope(principal, 'memory:read');
+      authorise(principal, 'searchMemories');
       const { query, first, minScore = 0 } = parseOrThrow(SearchInput, withoutNulls(request));
       const filter = memories.filter(request.filter);
       const askedAt = now();

@@ -1,6 +1,6 @@
 import { raceDeadline } from '../../deadline.ts';
 import type { Caller } from '../../context.ts';
-import { requireScope } from '../access/principal.ts';
+import { authorise } from '../access/scopes.ts';
 import type { RetrievalMeter } from './meter.ts';
 import { monthsUpTo, periodOf } from './month.ts';
 import type { Plan, Plans } from './plans.ts';
@@ -39,7 +39,7 @@ const MONTHS = 12;
 export function createUsageService({ store, meter, plans, now }: UsageDependencies, { principal, deadline }: Caller) {
   return {
     async usage(): Promise<Usage> {
-      requireScope(principal, 'memory:read');
+      authorise(principal, 'usage');
       // The caller's own requests of a moment ago are in it. While that fails the reading fails too, and says why.
       await raceDeadline(meter.flush(), deadline).catch(() => undefined);
       const time = now();
