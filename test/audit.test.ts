@@ -9,10 +9,11 @@ import { createAuditLog } from '../src/modules/access/audit-log.ts';
 import { hashApiKey } from '../src/modules/access/key.ts';
 import { createAccessStore } from '../src/modules/access/store.ts';
 import { createMemoryStore } from '../src/modules/memory/store.ts';
+import { byCommand } from './testkit/accounts.ts';
 import { type BoltProxy, type Moment, startBoltProxy } from './testkit/bolt-proxy.ts';
 import { Client } from './testkit/client.ts';
 import { runOnTestDatabase } from './testkit/command.ts';
-import { byCommand, startService, type TestService, useService } from './testkit/service.ts';
+import { startService, type TestService, useService } from './testkit/service.ts';
 
 const service = useService();
 /** A second instance on the same Neo4j. */
