@@ -16,6 +16,7 @@ export interface ApiOptions {
   /** The files of the local model; null for ready-made vectors. */
   readonly model: { readonly modelPath: string; readonly tokenizerPath: string } | null;
   readonly batching?: Batching | undefined;
+  readonly maxConcurrentRequests?: number | undefined;
 }
 
 /** Milliseconds that the event loop was late for a timer since the message before. */
@@ -31,7 +32,7 @@ const delay = monitorEventLoopDelay({ resolution: EVERY });
 process.once('message', (options: ApiOptions) => void serve(options));
 process.once('disconnect', () => process.exit());
 
-async function serve({ address, model, batching }: ApiOptions): Promise<void> {
+async function serve({ address, model, batching, maxConcurrentRequests = DEFAULTS.maxConcurrentRequests }: ApiOptions): Promise<void> {
   const database = connectDatabase(address);
   const embedder = withCache(model ? await createLocalEmbedder(model) : createReadyMadeEmbedder());
   const app = await createApp({
@@ -39,7 +40,7 @@ async function serve({ address, model, batching }: ApiOptions): Promise<void> {
     embedder,
     calibration: knownCalibrations[embedder.model]!,
     version: 'bench',
-    settings: DEFAULTS,
+    settings: { ...DEFAULTS, maxConcurrentRequests },
     ...(batching ? { batching } : {}),
   });
   await app.listen({ port: 0, host: '127.0.0.1' });

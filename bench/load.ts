@@ -21,15 +21,15 @@ export async function load(clients: number, seconds: number, call: () => Promise
   return { latencies, seconds: (performance.now() - startedAt) / 1_000 };
 }
 
-/** `rate` calls a second at even times, however long their answers take, for `seconds`. */
-export async function pace(rate: number, seconds: number, call: () => Promise<unknown>): Promise<Load> {
+/** `rate` calls a second at even times, however long their answers take, for `seconds`; each is told when it was due, by performance.now(). */
+export async function pace(rate: number, seconds: number, call: (dueAt: number) => Promise<unknown>): Promise<Load> {
   const startedAt = performance.now();
   const latencies: number[] = [];
   const calls: Promise<void>[] = [];
   for (let count = 0; count < rate * seconds; count++) {
     const calledAt = startedAt + (1_000 * count) / rate;
     await delay(Math.max(0, calledAt - performance.now()));
-    calls.push(call().then(() => void latencies.push(performance.now() - calledAt)));
+    calls.push(call(calledAt).then(() => void latencies.push(performance.now() - calledAt)));
   }
   await Promise.all(calls);
   return { latencies, seconds: (performance.now() - startedAt) / 1_000 };

@@ -8,6 +8,8 @@ import { type BenchGraph, startGraph } from './graph.ts';
 export interface Client {
   /** The answer's body; throws for any other status than 200. */
   request(method: 'GET' | 'POST', path: string, body?: unknown): Promise<any>;
+  /** The answer's status, whatever it is. */
+  status(method: 'GET' | 'POST', path: string, body?: unknown): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -23,7 +25,7 @@ export interface BenchApi {
 
 export async function startApi(
   graph: BenchGraph,
-  { embedder, batching }: { embedder: 'local model' | 'ready-made'; batching?: ApiOptions['batching'] },
+  { embedder, ...options }: { embedder: 'local model' | 'ready-made' } & Pick<ApiOptions, 'batching' | 'maxConcurrentRequests'>,
 ): Promise<BenchApi> {
   // The log goes where a service's log would go, and costs what it would cost there.
   const api = fork(new URL('./api.ts', import.meta.url), { execArgv: ['--import', 'tsx'], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
@@ -36,20 +38,24 @@ export async function startApi(
   };
   const { modelPath, tokenizerPath } = graph.runtime;
   const model = embedder === 'local model' ? { modelPath, tokenizerPath } : null;
-  const port = await ask<number>({ address: graph.address, model, batching } satisfies ApiOptions);
+  const port = await ask<number>({ address: graph.address, model, ...options } satisfies ApiOptions);
 
   return {
     pid: api.pid!,
     client(key) {
       const pool = new Pool(`http://127.0.0.1:${port}`, { pipelining: 1 });
       const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+      const ask = async (method: 'GET' | 'POST', path: string, body: unknown) => {
+        const answer = await pool.request({ method, path, headers, body: body === undefined ? null : JSON.stringify(body) });
+        return { status: answer.statusCode, text: await answer.body.text() };
+      };
       return {
         async request(method, path, body) {
-          const answer = await pool.request({ method, path, headers, body: body === undefined ? null : JSON.stringify(body) });
-          const text = await answer.body.text();
-          if (answer.statusCode !== 200) throw new Error(`${method} ${path.slice(0, 200)} → ${answer.statusCode} ${text.slice(0, 500)}`);
+          const { status, text } = await ask(method, path, body);
+          if (status !== 200) throw new Error(`${method} ${path.slice(0, 200)} → ${status} ${text.slice(0, 500)}`);
           return JSON.parse(text);
         },
+        status: async (method, path, body) => (await ask(method, path, body)).status,
         close: () => pool.close(),
       };
     },
@@ -70,6 +76,7 @@ export async function startBenchService(report: (line: string) => void): Promise
     const client = api.client(key);
     return {
       request: client.request,
+      status: client.status,
       async close() {
         await client.close();
         await api.close();

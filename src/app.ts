@@ -24,6 +24,8 @@ import { admitAtMost } from './limits/admission.ts';
 import { createRateLimiter } from './limits/rate-limiter.ts';
 import type { RedisSettings } from './limits/redis.ts';
 import { createRequestLimits } from './limits/requests.ts';
+import { createMetrics } from './metrics/metrics.ts';
+import { watchDatabase } from './metrics/watch.ts';
 import type { Principal } from './modules/access/principal.ts';
 import { requireScopes } from './modules/access/scopes.ts';
 import type { Tally } from './modules/usage/meter.ts';
@@ -32,7 +34,7 @@ import { type PublicFiles, serveFiles } from './pages/files.ts';
 import { graphiqlFiles } from './pages/graphiql.ts';
 import { homeFiles } from './pages/home.ts';
 import { referenceFiles } from './pages/reference.ts';
-import { logRequest } from './request-log.ts';
+import { logBrokenRequest, logRequest } from './request-log.ts';
 import { validateOperations } from './rest/adapter.ts';
 import { errorResponse, headersOf } from './rest/errors.ts';
 import { createOpenApi } from './rest/openapi.ts';
@@ -60,6 +62,8 @@ export interface AppDependencies extends Omit<ServiceDependencies, 'sessionTtl' 
   readonly settings: AppSettings;
   /** How many requests a minute an address may send without a valid key. */
   readonly addressLimit?: number;
+  /** Where the log goes, a line of JSON at a time; absent: standard output. */
+  readonly log?: { write(line: string): void };
 }
 
 declare module 'fastify' {
@@ -84,9 +88,15 @@ const SANDBOX_FRAME = 'https://sandbox.embed.apollographql.com';
 const SANDBOX_POLICY = `default-src 'self' 'unsafe-inline' data: https://*.cdn.apollographql.com ${SANDBOX_FRAME}; frame-src ${SANDBOX_FRAME}; frame-ancestors 'none'`;
 
 /** The service over HTTP: GraphQL at /graphql, the published API, and what operators probe. Close it to drain what is under way. */
-export async function createApp({ settings, addressLimit = ADDRESS_LIMIT, ...dependencies }: AppDependencies): Promise<FastifyInstance> {
+export async function createApp({
+  settings,
+  addressLimit = ADDRESS_LIMIT,
+  log,
+  metrics = createMetrics(),
+  ...dependencies
+}: AppDependencies): Promise<FastifyInstance> {
   const app = fastify({
-    logger: { level: settings.logLevel },
+    logger: { level: settings.logLevel, ...(log ? { stream: log } : {}) },
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: requestIdOf,
     bodyLimit: BODY_LIMIT,
@@ -102,11 +112,11 @@ export async function createApp({ settings, addressLimit = ADDRESS_LIMIT, ...dep
     return503OnClosing: false,
     clientErrorHandler: answerBrokenRequests({
       charge: (address) => limits.chargeAddress(address),
-      onAnswer: (requestId, status) => app.log.info({ requestId, method: null, route: null, status }, 'request'),
+      onAnswer: (requestId, status) => logBrokenRequest(app.log, requestId, status, metrics.observeRequest),
     }),
     frameworkErrors: (error, request, reply) => void failBeforeRouting(error, request, reply),
   });
-  const limiter = await createRateLimiter({ redis: settings.redis, report: (line) => app.log.warn(line), observe: () => undefined });
+  const limiter = await createRateLimiter({ redis: settings.redis, report: (line) => app.log.warn(line), observe: metrics.observeDecision });
   const plans = dependencies.plans ?? createPlans();
   const limits = createRequestLimits(limiter, plans, addressLimit);
   const schema = createSchema();
@@ -114,7 +124,15 @@ export async function createApp({ settings, addressLimit = ADDRESS_LIMIT, ...dep
   validateOperations(Object.values(operations), schema);
   const pages: PublicFiles = new Map([...homeFiles(dependencies), ...graphiqlFiles(settings), ...referenceFiles()]);
   const openPaths = new Set(['/livez', '/readyz', '/openapi.json', ...pages.keys()]);
-  const services = createServices({ ...dependencies, plans, sessionTtl: settings.sessionTtl, redis: limiter.redis, logger: app.log });
+  const services = createServices({
+    ...dependencies,
+    database: watchDatabase(dependencies.database, metrics),
+    metrics,
+    plans,
+    sessionTtl: settings.sessionTtl,
+    redis: limiter.redis,
+    logger: app.log,
+  });
 
   app.decorateRequest('principal', null);
   app.decorateRequest('allowance', null);
@@ -142,7 +160,8 @@ export async function createApp({ settings, addressLimit = ADDRESS_LIMIT, ...dep
   });
   refuseOtherExpectations(app);
   closeConnectionsWhenDrained(app, settings.requestTimeout + 2_000);
-  admitAtMost(settings.maxConcurrentRequests, app, isPublic);
+  const { working } = admitAtMost(settings.maxConcurrentRequests, app, { isExempt: isPublic, onRefusal: metrics.observeOverload });
+  metrics.gauge('memory_http_requests_in_progress', 'Requests that are being worked on.', working);
 
   const apollo = createGraphQLServer({ schema, introspection: settings.introspection, logger: app.log });
   await apollo.start();
@@ -190,7 +209,7 @@ export async function createApp({ settings, addressLimit = ADDRESS_LIMIT, ...dep
   function begin(request: FastifyRequest, reply: FastifyReply): void {
     request.deadline = deadlineIn(settings.requestTimeout);
     reply.header('x-request-id', request.id);
-    logRequest(request, reply, () => undefined);
+    logRequest(request, reply, metrics.observeRequest);
   }
 
   /** Finds out who calls, and counts the request. Throws 401, 429, or a 503 that is not counted, as nobody knows whose request it is. */

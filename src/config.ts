@@ -107,6 +107,8 @@ const Environment = z
       .regex(/^[\w.:-]{1,64}$/, { error: "must be 1 to 64 letters, digits, '_', '.', ':' and '-'" })
       .default('memory-service'),
     MAX_CONCURRENT_REQUESTS: wholeNumber(1, 100_000).default(128),
+    METRICS_PORT: wholeNumber(0, 65_535).default(9_464),
+    METRICS_HOST: z.string().min(1).default('127.0.0.1'),
     PLANS_FILE: z.string().transform(readPlans).optional(),
     EMBEDDING_PROVIDER: z
       .enum(['local', 'openai'], { error: 'must be local, or openai for OpenAI and everything that speaks its protocol' })
@@ -168,6 +170,8 @@ export interface Config {
   /** Where rate limits are counted that several processes share; absent, each counts alone. */
   readonly redis: { readonly url: string; readonly prefix: string } | undefined;
   readonly maxConcurrentRequests: number;
+  /** Where metrics are served; absent: nowhere. */
+  readonly metrics: { readonly port: number; readonly host: string } | undefined;
   readonly embedding: EmbeddingConfig;
 }
 
@@ -207,6 +211,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     plans: values.PLANS_FILE ?? createPlans(),
     redis: values.REDIS_URL ? { url: values.REDIS_URL, prefix: values.REDIS_PREFIX } : undefined,
     maxConcurrentRequests: values.MAX_CONCURRENT_REQUESTS,
+    metrics: values.METRICS_PORT === 0 ? undefined : { port: values.METRICS_PORT, host: values.METRICS_HOST },
     embedding: embeddingOf(values),
   });
 }

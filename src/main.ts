@@ -9,6 +9,9 @@ import { createEmbedder } from './embedding/provider.ts';
 import { withDiskGuard } from './graph/disk-guard.ts';
 import { migrate } from './graph/migrations.ts';
 import { openDatabase } from './graph/open.ts';
+import { createMetrics, type Metrics } from './metrics/metrics.ts';
+import { type MetricsServer, serveMetrics } from './metrics/server.ts';
+import { watchEmbedder } from './metrics/watch.ts';
 import { apiKeyFile, bootstrapAccess } from './modules/access/bootstrap.ts';
 import { type AccessStore, createAccessStore } from './modules/access/store.ts';
 import type { Plans } from './modules/usage/plans.ts';
@@ -51,7 +54,8 @@ async function serve(config: Config): Promise<void> {
       await migrated;
       return (await vectors.readRecord(deadlineIn(30_000)))?.current ?? null;
     };
-    const loading = createEmbedder(config, { known, report, signal });
+    const metrics = createMetrics();
+    const loading = createEmbedder(config, { known, watch: (embedder) => watchEmbedder(embedder, metrics), report, signal });
     loading.catch(() => undefined);
     closers.push(() => loading.then((embedder) => embedder.close()).catch(() => undefined));
     await migrated;
@@ -69,11 +73,14 @@ async function serve(config: Config): Promise<void> {
       calibration,
       version: VERSION,
       plans: config.plans,
+      metrics,
       settings: config,
     });
     closers.push(() => app.close());
     signal.throwIfAborted();
     await app.listen({ port: config.port, host: config.host });
+    const metricsServer = await openMetrics(metrics, config);
+    if (metricsServer) closers.push(() => metricsServer.close());
     greet(app.server.address(), config, newKey);
     const warming = warmUp(opened.database, embedder).catch((error: unknown) => app.log.debug({ err: error }, 'warming up failed'));
     closers.push(() => warming);
@@ -85,6 +92,15 @@ async function serve(config: Config): Promise<void> {
         process.exitCode = 1;
       });
   }
+}
+
+/** The service is worth more than its metrics, so it also runs without them. */
+async function openMetrics({ registry }: Metrics, { metrics }: Config): Promise<MetricsServer | null> {
+  if (!metrics) return null;
+  return serveMetrics(registry, metrics).catch((error: unknown) => {
+    report(`There are no metrics: ${(error as Error).message}. METRICS_PORT names another port (0: none), METRICS_HOST another address.`);
+    return null;
+  });
 }
 
 /** Asked before anything is started, because the answer takes a moment and Neo4j half a minute. */

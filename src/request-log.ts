@@ -1,9 +1,10 @@
 import { performance } from 'node:perf_hooks';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 
 /** One request as the log and the metrics have it. */
 export interface RequestRecord {
-  readonly method: string;
+  /** Null for what is no request of HTTP. */
+  readonly method: string | null;
   /** The route's pattern; null when there was none to choose. */
   readonly route: string | null;
   /** Null when the client went away before it was answered. */
@@ -25,4 +26,10 @@ export function logRequest(request: FastifyRequest, reply: FastifyReply, observe
     );
     observe({ method, route, status, seconds: milliseconds / 1_000 });
   });
+}
+
+/** The same for what could not be read as a request. */
+export function logBrokenRequest(logger: FastifyBaseLogger, requestId: string, status: number, observe: (record: RequestRecord) => void): void {
+  logger.info({ requestId, method: null, route: null, status }, 'request');
+  observe({ method: null, route: null, status, seconds: 0 });
 }

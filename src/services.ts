@@ -1,11 +1,13 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { startBackground } from './background/background.ts';
 import type { Caller, Context } from './context.ts';
+import { deadlineIn } from './deadline.ts';
 import type { Calibration } from './embedding/calibration.ts';
 import type { Embedder } from './embedding/embedder.ts';
 import { withServiceErrors } from './embedding/guarded.ts';
 import type { Database } from './graph/database.ts';
 import type { DiskWatch } from './graph/local/disk.ts';
+import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { type Authenticator, createAuthenticator } from './modules/access/authenticator.ts';
 import { createAuditLog } from './modules/access/audit-log.ts';
 import { createKeyUses } from './modules/access/key-uses.ts';
@@ -38,12 +40,16 @@ export interface ServiceDependencies {
   readonly now?: () => number;
   readonly batching?: Batching;
   readonly plans: Plans;
+  readonly metrics?: Metrics;
   /** The state of Redis; absent: OFF. */
   readonly redis?: () => 'OK' | 'DOWN' | 'OFF';
   /** Milliseconds until a tier 1 memory without an expiry of its own is gone. */
   readonly sessionTtl: number;
   readonly logger: FastifyBaseLogger;
 }
+
+/** Milliseconds that whoever asks for the metrics waits for the database at most. */
+const SCRAPE_MILLISECONDS = 1_000;
 
 /** Everything behind the adapters. */
 export interface Services {
@@ -67,12 +73,13 @@ export function createServices({
   batching,
   plans,
   sessionTtl,
+  metrics = createMetrics(),
   redis = () => 'OFF',
   logger,
 }: ServiceDependencies): Services {
   const embedder = withServiceErrors(rawEmbedder);
   const memoryStore = createMemoryStore(database);
-  const writer = createMemoryWriter(memoryStore, now, batching);
+  const writer = createMemoryWriter(memoryStore, now, batching, metrics.observeTransaction);
   const counter = createRecallCounter((rows, deadline) => memoryStore.addRecalls(rows, deadline));
   const accessStore = createAccessStore(database);
   const keyUses = createKeyUses((uses, deadline) => accessStore.noteUses(uses, deadline), now);
@@ -83,8 +90,14 @@ export function createServices({
   const memoryDependencies = { store: memoryStore, writer, embedder, queue: createSerialQueue(), plans, now, sessionTtl };
   const recallDependencies = { store: createRecallStore(database), embedder, calibration, counter, now };
   const health = createHealthService({ database, disk, embedder: rawEmbedder, redis, version });
-  const embeddingQueue = createEmbeddingQueue(createVectorStore(database), rawEmbedder);
+  const vectorStore = createVectorStore(database);
+  const embeddingQueue = createEmbeddingQueue(vectorStore, rawEmbedder);
   const background = startBackground({ sweeps: [memoryStore, usageStore], counter, meter, keyUses, embeddingQueue, now, logger });
+
+  metrics.gauge('memory_recalls_waiting', 'Memories whose recalls are counted and not yet written.', () => counter.waiting());
+  metrics.gauge('memory_unembedded', 'Memories that were stored while the model was away and wait to be embedded.', () =>
+    vectorStore.countUnembedded(deadlineIn(SCRAPE_MILLISECONDS)),
+  );
 
   return {
     authenticator: createAuthenticator(accessStore, keyUses),

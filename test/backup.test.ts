@@ -15,10 +15,11 @@ import { deadlineIn } from '../src/deadline.ts';
 import { connectExactly } from '../src/graph/exact.ts';
 import { migrate, SCHEMA_VERSION } from '../src/graph/migrations.ts';
 import { createMemoryStore } from '../src/modules/memory/store.ts';
+import { byCommand } from './testkit/accounts.ts';
 import { Client } from './testkit/client.ts';
 import { type Neo4j, setUpSchema, startNeo4j } from './testkit/neo4j.ts';
 import { environmentWith, start } from './testkit/npm-start.ts';
-import { byCommand, startService, type TestService } from './testkit/service.ts';
+import { startService, type TestService } from './testkit/service.ts';
 
 const { signal } = new AbortController();
 const report = () => undefined;

@@ -6,9 +6,10 @@ import { generateApiKey } from '../src/modules/access/key.ts';
 import type { Scope } from '../src/modules/access/principal.ts';
 import { routes } from '../src/rest/routes.ts';
 import { connectBreakable } from './testkit/breakable-database.ts';
+import { byCommand } from './testkit/accounts.ts';
 import { Client, type Reply } from './testkit/client.ts';
 import { sendRaw } from './testkit/raw.ts';
-import { byCommand, startService, type TestService, useService } from './testkit/service.ts';
+import { startService, type TestService, useService } from './testkit/service.ts';
 
 const ORIGIN = 'https://app.example';
 const MISSING_ID = '018f0000-0000-7000-8000-000000000000';

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -96,15 +97,21 @@ describe('npm start', () => {
   });
 
   it('starts again on the same data, and after a kill -9 takes over the Neo4j that still runs', async () => {
-    const second = start();
+    const metricsPort = await freePort();
+    const second = start({ METRICS_PORT: String(metricsPort) });
     await second.printed(READY);
     expect(second.output()).not.toContain(firstClient().key);
+    const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    expect(metrics).toMatch(/^nodejs_eventloop_lag_p99_seconds /m);
     expect(await firstClient().found('memory')).toEqual(['The first memory of this folder']);
     const [neo4j] = neo4jProcesses();
     await second.kill('SIGKILL');
 
-    const third = start();
+    const taken = createServer().listen(metricsPort, '127.0.0.1');
+    const third = start({ METRICS_PORT: String(metricsPort) });
     await third.printed(READY);
+    taken.close();
+    expect(third.output()).toMatch(/^There are no metrics: .*EADDRINUSE.* METRICS_PORT names another port/m);
     expect(neo4jProcesses()).toEqual([neo4j]);
     expect(await firstClient().found('memory')).toEqual(['The first memory of this folder']);
     expect(await third.kill('SIGINT'), third.output()).toBe(0);
@@ -157,6 +164,10 @@ describe('npm start', () => {
       EMBEDDING_PROVIDER: 'voyage',
       EMBEDDING_DIMENSIONS: '1',
       OPENAI_BASE_URL: 'localhost:11434',
+      REDIS_URL: 'localhost:6379',
+      REDIS_PREFIX: 'a b',
+      MAX_CONCURRENT_REQUESTS: '0',
+      METRICS_PORT: 'none',
     });
     expect(await refused.exit).toBe(1);
     for (const variable of [
@@ -169,6 +180,10 @@ describe('npm start', () => {
       'EMBEDDING_PROVIDER',
       'EMBEDDING_DIMENSIONS',
       'OPENAI_BASE_URL',
+      'REDIS_URL',
+      'REDIS_PREFIX',
+      'MAX_CONCURRENT_REQUESTS',
+      'METRICS_PORT',
     ])
       expect(refused.output()).toContain(`${variable}: must be`);
     expect(refused.output()).not.toContain(' at ');

@@ -7,6 +7,8 @@ import { createLocalEmbedder } from './local.ts';
 export interface ProviderOptions {
   /** What the database's vectors are of; null in a new one. */
   readonly known: () => Promise<{ readonly model: string; readonly dimensions: number } | null>;
+  /** Looks at what reaches the model, which is what the cache does not have. */
+  readonly watch?: (embedder: Embedder) => Embedder;
   readonly report: (line: string) => void;
   readonly signal: AbortSignal;
 }
@@ -20,8 +22,11 @@ export async function createEmbedder(
   options: ProviderOptions,
 ): Promise<Embedder> {
   const { embedding } = config;
+  const { watch = (embedder) => embedder } = options;
   return withCache(
-    embedding.provider === 'openai' ? await createRemote(embedding, config.requestTimeout, options) : await createLocal(config.runtimeDir, options),
+    watch(
+      embedding.provider === 'openai' ? await createRemote(embedding, config.requestTimeout, options) : await createLocal(config.runtimeDir, options),
+    ),
   );
 }
 

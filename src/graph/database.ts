@@ -28,7 +28,7 @@ export interface Database {
   write(statement: string, parameters: Parameters, deadline: Deadline): Promise<Row[]>;
   /** Several statements that commit together. `work` may run more than once. */
   transaction<T>(work: (run: Run) => Promise<T>, deadline: Deadline): Promise<T>;
-  /** DDL, which can't share a managed transaction with data. */
+  /** DDL, which can't share a managed transaction with data. What is there already is left as it is. */
   define(statement: string, deadline: Deadline): Promise<void>;
   close(): Promise<void>;
 }
@@ -133,7 +133,10 @@ export function connectDatabase(options: DatabaseOptions): Database {
     write: (statement, parameters, deadline) => inTransaction((run) => run(statement, parameters), deadline),
     transaction: inTransaction,
     define: (statement, deadline) =>
-      call('WRITE', async (session, config) => void (await session.run(`CYPHER 25\n${statement}`, {}, config)), deadline),
+      call('WRITE', async (session, config) => void (await session.run(`CYPHER 25\n${statement}`, {}, config)), deadline).catch((error: unknown) => {
+        // IF NOT EXISTS does not see what another process makes at the same moment.
+        if (!(error instanceof Neo4jError) || error.code !== 'Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists') throw error;
+      }),
     close: () => driver.close(),
   };
 }

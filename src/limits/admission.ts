@@ -7,6 +7,11 @@ declare module 'fastify' {
   }
 }
 
+export interface AdmissionOptions {
+  readonly isExempt: (request: FastifyRequest) => boolean;
+  readonly onRefusal: () => void;
+}
+
 /** How many requests are being worked on. */
 export interface Admission {
   readonly working: () => number;
@@ -17,12 +22,15 @@ export interface Admission {
  * go away, or come twice. Work is from when the body has arrived until the answer is ready, also when the client has gone
  * by then: a slow reader or writer takes nobody's place.
  */
-export function admitAtMost(limit: number, app: FastifyInstance, isExempt: (request: FastifyRequest) => boolean): Admission {
+export function admitAtMost(limit: number, app: FastifyInstance, { isExempt, onRefusal }: AdmissionOptions): Admission {
   let working = 0;
   app.decorateRequest('isAdmitted', false);
   app.addHook('preHandler', (request, _reply, done) => {
     if (isExempt(request)) return done();
-    if (working >= limit) return done(unavailable('The service has more to do than it can; try again'));
+    if (working >= limit) {
+      onRefusal();
+      return done(unavailable('The service has more to do than it can; try again'));
+    }
     working++;
     request.isAdmitted = true;
     done();

@@ -1,5 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePort } from './npm-start.ts';
 
@@ -29,13 +30,13 @@ export interface TestRedis {
 export async function startRedis(): Promise<TestRedis> {
   const port = await freePort();
   let server: ChildProcess;
-  const client = new Redis(port, { lazyConnect: true, retryStrategy: () => 50 });
+  const client = new Redis(port, { retryStrategy: () => 50 });
   client.on('error', () => undefined);
 
   async function start(): Promise<void> {
     server = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'], { stdio: 'ignore' });
-    if (client.status === 'wait') await client.connect();
-    await client.ping();
+    // It takes a moment until it listens, and the client tries again until then.
+    while ((await client.ping().catch(() => null)) === null) await delay(20);
   }
 
   async function kill(): Promise<void> {

@@ -1,19 +1,17 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, inject } from 'vitest';
 import { type AppDependencies, createApp } from '../../src/app.ts';
-import { deadlineIn } from '../../src/deadline.ts';
 import { withCache } from '../../src/embedding/cache.ts';
 import { knownCalibrations } from '../../src/embedding/calibration.ts';
 import { createLocalEmbedder } from '../../src/embedding/local.ts';
 import { connectDatabase, type Database, type DatabaseOptions } from '../../src/graph/database.ts';
 import { prepareModel } from '../../src/graph/local/runtime.ts';
-import type { Author } from '../../src/modules/access/audit.ts';
-import { generateApiKey, hashApiKey, hintOf } from '../../src/modules/access/key.ts';
-import type { Scope } from '../../src/modules/access/principal.ts';
+import { createMetrics } from '../../src/metrics/metrics.ts';
+import { watchEmbedder } from '../../src/metrics/watch.ts';
 import { type AccessStore, createAccessStore } from '../../src/modules/access/store.ts';
-import { Client } from './client.ts';
+import { addAccount, addKey, type KeyOptions } from './accounts.ts';
+import type { Client } from './client.ts';
 import { runtimeDir } from './runtime-dir.ts';
 
 export const DEFAULT_SETTINGS: AppDependencies['settings'] = {
@@ -42,12 +40,6 @@ export interface TestService {
   close(): Promise<void>;
 }
 
-export interface KeyOptions {
-  readonly scopes?: readonly Scope[];
-  readonly userId?: string | null;
-  readonly expiresAt?: number | null;
-}
-
 export async function startService(
   overrides: Omit<Partial<AppDependencies>, 'settings'> & {
     settings?: Partial<AppDependencies['settings']>;
@@ -58,13 +50,15 @@ export async function startService(
 ): Promise<TestService> {
   const neo4j = overrides.neo4j ?? inject('neo4j');
   const database = connectDatabase({ ...neo4j, uri: overrides.databaseUri ?? neo4j.uri });
-  const embedder = overrides.embedder ?? withCache(await createLocalEmbedder({ ...(await modelFiles()), workers: 1 }));
+  const metrics = overrides.metrics ?? createMetrics();
+  const embedder = overrides.embedder ?? withCache(watchEmbedder(await createLocalEmbedder({ ...(await modelFiles()), workers: 1 }), metrics));
   const app = await createApp({
     database,
     embedder,
     calibration: knownCalibrations[embedder.model]!,
     version: '0.0.0-test',
     addressLimit: ADDRESS_LIMIT,
+    metrics,
     ...overrides,
     settings: { ...DEFAULT_SETTINGS, ...overrides.settings },
   });
@@ -73,34 +67,14 @@ export async function startService(
   const url = `http://127.0.0.1:${port}`;
   const access = createAccessStore(database);
 
-  async function newKeyIn(
-    account: { id: string; name: string },
-    { scopes = ['admin'], userId = null, expiresAt = null }: KeyOptions,
-  ): Promise<Client> {
-    const key = generateApiKey();
-    const id = uuid();
-    const author = byCommand();
-    await access.createKey(
-      account.id,
-      { id, hash: hashApiKey(key), hint: hintOf(key), name: null, scopes, userId, createdAt: author.at, expiresAt },
-      author,
-      deadlineIn(30_000),
-    );
-    return new Client(url, key, account, id);
-  }
-
   return {
     url,
     port,
     app,
     database,
     access,
-    async newAccount(options = {}) {
-      const account = { id: uuid(), name: `test-${uuid()}`, plan: options.plan ?? 'self_hosted' };
-      await access.createAccount(account, byCommand(), deadlineIn(30_000));
-      return newKeyIn(account, options);
-    },
-    newKey: (of, options) => newKeyIn(of.account, options),
+    newAccount: (options) => addAccount(access, url, options),
+    newKey: (of, options) => addKey(access, url, of.account, options),
     async close() {
       await app.close();
       await embedder.close();
@@ -108,9 +82,6 @@ export async function startService(
     },
   };
 }
-
-/** The author of what a test changes without going through the API. */
-export const byCommand = (): Author => ({ actor: 'command', at: Date.now() });
 
 /** A service for all tests of a file. */
 export function useService(overrides: Parameters<typeof startService>[0] = {}): TestService {

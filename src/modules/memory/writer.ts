@@ -44,6 +44,7 @@ export function createMemoryWriter(
   store: Pick<MemoryStore, 'storeBatch'>,
   now: () => number = Date.now,
   batching: Batching = BATCHING,
+  onCommit: (rows: number) => void = () => undefined,
 ): MemoryWriter {
   const queue: Waiting[] = [];
   const underWay = new Set<Promise<void>>();
@@ -77,6 +78,7 @@ export function createMemoryWriter(
     const rows = batch.map(({ row }) => row);
     try {
       const outcomes = await store.storeBatch(rows, uuid(), now(), deadlineIn(TRANSACTION_MILLISECONDS));
+      onCommit(batch.length);
       batch.forEach(({ resolve }, index) => resolve(outcomes[index]!));
     } catch (error) {
       if (batch.length === 1 || !isFaultOfRows(error)) return batch.forEach(({ reject }) => reject(error));

@@ -3,6 +3,8 @@ import { deadlineIn } from '../../deadline.ts';
 /** Counts how often memories are found, without slowing the search that finds them. */
 export interface RecallCounter {
   count(accountId: string, id: string): void;
+  /** Memories whose counts are not written yet. */
+  waiting(): number;
   /** Writes what was counted. Throws when the database refuses it; the counts are then dropped. */
   flush(): Promise<void>;
 }
@@ -24,6 +26,7 @@ export function createRecallCounter(addRecalls: AddRecalls): RecallCounter {
       if (row) row.recalls++;
       else if (waiting.size < MAXIMUM_WAITING) waiting.set(`${accountId} ${id}`, { accountId, id, recalls: 1 });
     },
+    waiting: () => waiting.size,
     async flush() {
       if (waiting.size === 0) return;
       const rows = [...waiting.values()];

@@ -22,8 +22,6 @@ export async function openVectorIndex(store: VectorStore, embedder: Embedder, { 
   let record = await store.readRecord(deadlineIn(30_000));
   if (!record) {
     const calibration = await calibrationOf(embedder, report);
-    // Without a record there are no memories either, and an index would be of a model that nobody knows any more.
-    await store.dropIndex();
     await store.createRecord({ model: embedder.model, dimensions: embedder.dimensions, calibration }, deadlineIn(30_000));
     record = (await store.readRecord(deadlineIn(30_000)))!;
   }

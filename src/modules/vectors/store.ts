@@ -83,8 +83,14 @@ export function createVectorStore(database: Database) {
       );
     },
 
-    /** Makes the index, unless there is one. Filters run inside it, so each property that a filter names is declared here. */
+    /** Makes the index, unless there is one for such vectors. Filters run inside it, so each property that a filter names is declared here. */
     async createIndex(dimensions: number): Promise<void> {
+      const [made] = await database.read(
+        `SHOW VECTOR INDEXES YIELD name, options WHERE name = '${INDEX}' RETURN options.indexConfig['vector.dimensions'] AS dimensions`,
+        {},
+        deadlineIn(30_000),
+      );
+      if (made && made['dimensions'] !== dimensions) await this.dropIndex();
       await database.define(
         `CREATE VECTOR INDEX ${INDEX} IF NOT EXISTS FOR (m:Memory) ON m.embedding
          WITH [m.accountId, m.scope, m.tier, m.type, m.createdAt, m.sessionId, m.expiresAt, m.archived]
@@ -151,6 +157,12 @@ export function createVectorStore(database: Database) {
         { rows: sorted(rows), model },
         deadline,
       );
+    },
+
+    /** How many memories wait to be embedded. */
+    async countUnembedded(deadline: Deadline): Promise<number> {
+      const [row] = await database.read('MATCH (m:Unembedded) RETURN count(m) AS count', {}, deadline);
+      return row!['count'] as number;
     },
 
     /** How many memories there are of all accounts. */
