@@ -39,6 +39,8 @@ const ABANDONED_AFTER = 2_000;
 /** Milliseconds before the first and before a late repeat. */
 const FIRST_PAUSE = 10;
 const LONGEST_PAUSE = 500;
+/** Milliseconds for which a constraint may be in the making, of which there is only the index as yet. */
+const UNFINISHED_FOR = 30_000;
 /** Milliseconds for which a server that can't be reached is tried again. */
 const UNREACHABLE_FOR = 2_000;
 
@@ -132,11 +134,17 @@ export function connectDatabase(options: DatabaseOptions): Database {
       call('READ', async (session, config) => rowsOf((await session.run(`CYPHER 25\n${statement}`, encode(parameters), config)).records), deadline),
     write: (statement, parameters, deadline) => inTransaction((run) => run(statement, parameters), deadline),
     transaction: inTransaction,
-    define: (statement, deadline) =>
-      call('WRITE', async (session, config) => void (await session.run(`CYPHER 25\n${statement}`, {}, config)), deadline).catch((error: unknown) => {
-        // IF NOT EXISTS does not see what another process makes at the same moment.
-        if (!(error instanceof Neo4jError) || error.code !== 'Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists') throw error;
-      }),
+    async define(statement, deadline) {
+      for (const startedAt = performance.now(); ; await delay(LONGEST_PAUSE))
+        try {
+          return await call('WRITE', async (session, config) => void (await session.run(`CYPHER 25\n${statement}`, {}, config)), deadline);
+        } catch (error) {
+          // IF NOT EXISTS does not see what another process, or one before that was ended, is making at the moment.
+          const code = error instanceof Neo4jError ? error.code : '';
+          if (code === 'Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists') return;
+          if (code !== 'Neo.ClientError.Schema.IndexWithNameAlreadyExists' || performance.now() - startedAt > UNFINISHED_FOR) throw error;
+        }
+    },
     close: () => driver.close(),
   };
 }
