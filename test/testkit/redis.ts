@@ -29,12 +29,13 @@ export interface TestRedis {
 export async function startRedis(): Promise<TestRedis> {
   const port = await freePort();
   let server: ChildProcess;
-  const client = new Redis(port, { lazyConnect: true, retryStrategy: () => 50 });
+  const client = new Redis(port, { lazyConnect: true, retryStrategy: () => 50, maxRetriesPerRequest: null });
   client.on('error', () => undefined);
 
   async function start(): Promise<void> {
     server = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'], { stdio: 'ignore' });
-    if (client.status === 'wait') await client.connect();
+    // The server does not listen at once, so the first attempts may fail.
+    if (client.status === 'wait') client.connect().catch(() => undefined);
     await client.ping();
   }
 
