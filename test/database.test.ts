@@ -4,6 +4,7 @@ import { connectDatabase, type Database } from '../src/graph/database.ts';
 import { createAccessStore } from '../src/modules/access/store.ts';
 import { generateApiKey, hashApiKey, hintOf } from '../src/modules/access/key.ts';
 import { createMemoryStore } from '../src/modules/memory/store.ts';
+import { startFaultyProxy } from './testkit/faulty-proxy.ts';
 
 let database: Database;
 beforeAll(() => {
@@ -69,6 +70,22 @@ describe('a call to the database', () => {
       expect(deadline.remaining()).toBeGreaterThan(40_000);
     } finally {
       await nowhere.close();
+    }
+  });
+
+  it('fails with a 503 too when only a part of the first answer comes, and works when all of it does', async () => {
+    const { hostname, port } = new URL(inject('neo4j').uri);
+    const proxy = await startFaultyProxy({ hostname, port: Number(port) });
+    const behind = connectDatabase({ ...inject('neo4j'), uri: `bolt://127.0.0.1:${proxy.port}` });
+    try {
+      proxy.begin('truncation');
+      await expect(behind.read('RETURN 1', {}, deadlineIn(1_000))).rejects.toMatchObject({ code: 'unavailable' });
+      const patient = behind.read('RETURN 1 AS one', {}, deadlineIn(30_000));
+      await proxy.end();
+      expect(await patient).toEqual([{ one: 1 }]);
+    } finally {
+      await behind.close();
+      await proxy.close();
     }
   });
 });

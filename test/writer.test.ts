@@ -104,6 +104,19 @@ describe('the writer', () => {
     expect(sizes).toEqual([1, 1, 1]);
   });
 
+  it('waits a second for a transaction that does not answer, and goes on beside it', async () => {
+    const { sizes, storeBatch, shut, open } = watched();
+    const writer = createMemoryWriter({ storeBatch }, Date.now, { rows: 64, underWay: 1, patience: 50 });
+    const [first, second] = rowsOf(uuid(), 2);
+    shut();
+    const silent = put(writer, first!, deadlineIn(10_000));
+    await expect.poll(() => sizes).toEqual([1]);
+    const next = put(writer, second!, deadlineIn(10_000));
+    await expect.poll(() => sizes, { timeout: 3_000 }).toEqual([1, 1]);
+    open();
+    for (const outcome of await Promise.all([silent, next])) expect(outcome).toMatchObject({ stored: true });
+  });
+
   it('gathers what comes and what waits, 64 rows at most, in the order of coming; a transaction starts when half of that waits', async () => {
     const { sizes, storeBatch } = watched();
     const writer = createMemoryWriter({ storeBatch });

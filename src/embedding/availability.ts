@@ -16,7 +16,8 @@ export interface Availability {
   close(): void;
 }
 
-const FIRST_PAUSE = 1_000;
+/** Milliseconds between two probes: a tenth of the time that it has been away. */
+const SHORTEST_PAUSE = 1_000;
 const LONGEST_PAUSE = 60_000;
 /** Milliseconds for which a provider may send everybody away. */
 const LONGEST_REQUESTED_PAUSE = 3_600_000;
@@ -26,7 +27,7 @@ export function createAvailability({ probe, report }: AvailabilitySettings): Ava
   let closed = false;
   let away: { readonly cause: unknown; readonly timer: NodeJS.Timeout; readonly probing: AbortController } | undefined;
 
-  function wait(cause: unknown, pause: number, next: number): void {
+  function wait(cause: unknown, pause: number, since: number): void {
     // One for each probe, because whoever listens to it may never stop listening.
     const probing = new AbortController();
     const timer = setTimeout(() => {
@@ -36,7 +37,7 @@ export function createAvailability({ probe, report }: AvailabilitySettings): Ava
           report('The embedding provider answers again');
         },
         (error: unknown) => {
-          if (!closed) wait(error, next, Math.min(2 * next, LONGEST_PAUSE));
+          if (!closed) wait(error, Math.min(Math.max(SHORTEST_PAUSE, (performance.now() - since) / 10), LONGEST_PAUSE), since);
         },
       );
     }, pause);
@@ -53,7 +54,7 @@ export function createAvailability({ probe, report }: AvailabilitySettings): Ava
     fail(error, pause = 0) {
       if (away || closed) return;
       report(`The embedding provider does not answer, and is asked again later: ${error instanceof Error ? error.message : String(error)}`);
-      wait(error, Math.min(Math.max(FIRST_PAUSE, pause), LONGEST_REQUESTED_PAUSE), 2 * FIRST_PAUSE);
+      wait(error, Math.min(Math.max(SHORTEST_PAUSE, pause), LONGEST_REQUESTED_PAUSE), performance.now());
     },
     close() {
       closed = true;

@@ -41,7 +41,7 @@ const FIRST_PAUSE = 10;
 const LONGEST_PAUSE = 500;
 /** Milliseconds for which a constraint may be in the making, of which there is only the index as yet. */
 const UNFINISHED_FOR = 30_000;
-/** Milliseconds for which a server that can't be reached is tried again. */
+/** Milliseconds for which a server that can't be reached is tried again; before that it may have taken its time. */
 const UNREACHABLE_FOR = 2_000;
 
 /**
@@ -112,32 +112,33 @@ export function connectDatabase(options: DatabaseOptions): Database {
     setTimeout(() => void old.close().catch(() => undefined), 60_000).unref();
   }
 
-  function inTransaction<T>(work: (run: Run) => Promise<T>, deadline: Deadline): Promise<T> {
-    return call(
-      'WRITE',
-      async (session, config) => {
-        const transaction = session.beginTransaction(config);
-        const result = await work(async (statement, parameters) => {
-          const { records } = await transaction.run(`CYPHER 25\n${statement}`, encode(parameters));
-          return rowsOf(records);
-        });
-        await transaction.commit();
-        return result;
-      },
-      deadline,
-    );
+  /** One round trip, and locks are held no longer than it takes: a connection that falls silent before a commit would hold them until its time-out. */
+  function run(mode: SessionMode, statement: string, parameters: Parameters, deadline: Deadline): Promise<Row[]> {
+    const text = `CYPHER 25\n${statement}`;
+    return call(mode, async (session, config) => rowsOf((await session.run(text, encode(parameters), config)).records), deadline);
   }
 
   return {
-    // One round trip, where a transaction of its own takes another to commit.
-    read: (statement, parameters, deadline) =>
-      call('READ', async (session, config) => rowsOf((await session.run(`CYPHER 25\n${statement}`, encode(parameters), config)).records), deadline),
-    write: (statement, parameters, deadline) => inTransaction((run) => run(statement, parameters), deadline),
-    transaction: inTransaction,
+    read: (statement, parameters, deadline) => run('READ', statement, parameters, deadline),
+    write: (statement, parameters, deadline) => run('WRITE', statement, parameters, deadline),
+    transaction: (work, deadline) =>
+      call(
+        'WRITE',
+        async (session, config) => {
+          const transaction = session.beginTransaction(config);
+          const result = await work(async (statement, parameters) => {
+            const { records } = await transaction.run(`CYPHER 25\n${statement}`, encode(parameters));
+            return rowsOf(records);
+          });
+          await transaction.commit();
+          return result;
+        },
+        deadline,
+      ),
     async define(statement, deadline) {
       for (const startedAt = performance.now(); ; await delay(LONGEST_PAUSE))
         try {
-          return await call('WRITE', async (session, config) => void (await session.run(`CYPHER 25\n${statement}`, {}, config)), deadline);
+          return void (await run('WRITE', statement, {}, deadline));
         } catch (error) {
           // IF NOT EXISTS does not see what another process, or one before that was ended, is making at the moment.
           const code = error instanceof Neo4jError ? error.code : '';
@@ -165,12 +166,13 @@ function createDriver({ uri, username, password }: DatabaseOptions): Driver {
  * first repeat while everyone whose store is in the same batch waits with it.
  */
 async function repeat<T>(work: () => Promise<T>, { signal }: Deadline): Promise<T> {
-  const startedAt = performance.now();
+  let unreachableSince = Infinity;
   for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
     try {
       return await work();
     } catch (error) {
-      const isHopeless = isUnreachable(error) && performance.now() - startedAt > UNREACHABLE_FOR;
+      unreachableSince = isUnreachable(error) ? Math.min(unreachableSince, performance.now()) : Infinity;
+      const isHopeless = performance.now() - unreachableSince > UNREACHABLE_FOR;
       if (!isPassing(error) || isHopeless || signal.aborted) throw error;
       await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
       if (signal.aborted) throw error;
@@ -203,7 +205,12 @@ function translate(error: unknown): unknown {
 
 /** A connection that is cut while it logs in is a ProtocolError to the driver, which it does not count as passing. */
 function isPassing(error: unknown): boolean {
-  return error instanceof Neo4jError && (isRetryableError(error) || error.code === 'ProtocolError');
+  return isBrokenHandshake(error) || (error instanceof Neo4jError && (isRetryableError(error) || error.code === 'ProtocolError'));
+}
+
+/** The driver reads beyond the end of a server's first answer when that comes in pieces, or only in part. */
+function isBrokenHandshake(error: unknown): boolean {
+  return error instanceof RangeError && (error as NodeJS.ErrnoException).code === 'ERR_OUT_OF_RANGE';
 }
 
 function isUnreachable(error: unknown): boolean {
@@ -223,9 +230,9 @@ export async function isBroken(database: Pick<Database, 'read'>): Promise<boolea
 }
 
 function isDatabaseAway(error: unknown): boolean {
+  if (isPassing(error)) return true;
   if (!(error instanceof Neo4jError)) return false;
   return (
-    isPassing(error) ||
     error.code === 'N/A' ||
     error.code.startsWith('Neo.TransientError') ||
     error.code.startsWith('Neo.ClientError.Transaction.TransactionTimedOut') ||

@@ -4,7 +4,7 @@ import { startTcpProxy } from './tcp-proxy.ts';
 export type Moment =
   /** The server has the statement, and its answer is never passed on. */
   | 'while running'
-  /** The client asked to commit, and the server never hears of it. */
+  /** The client asked to commit, or for the result of a statement that commits by itself, and the server never hears of it. */
   | 'before commit'
   /** The server has committed and said so, and its answer is never passed on. */
   | 'after commit';
@@ -25,7 +25,7 @@ interface Trap {
   readonly sprung: () => void;
 }
 
-const TAG = { goodbye: 0x02, run: 0x10, begin: 0x11, commit: 0x12, record: 0x71 } as const;
+const TAG = { goodbye: 0x02, reset: 0x0f, run: 0x10, begin: 0x11, commit: 0x12, rollback: 0x13, pull: 0x3f, record: 0x71 } as const;
 /** Magic number and four versions, and later the version that was chosen with its capabilities. */
 const HANDSHAKE = { proposal: 20, choice: 5 } as const;
 /** The client's first proposal when it lets the server list its versions and chooses itself. */
@@ -41,6 +41,8 @@ export async function startBoltProxy(target: string): Promise<BoltProxy> {
     function spring(trap: Trap): void {
       link.cut();
       trap.sprung();
+      // The others that were set on this connection wait for another.
+      traps.push(...waiting.filter((other) => other !== null));
     }
     function take(moment: Moment): Trap | undefined {
       const found = traps.findIndex((trap) => trap.moment === moment && trap.texts.every((text) => statements.includes(text)));
@@ -49,15 +51,19 @@ export async function startBoltProxy(target: string): Promise<BoltProxy> {
 
     /** Requests that the server has not answered yet, in order; the trap that springs on the answer. */
     const waiting: (Trap | null)[] = [];
-    /** What the transaction has run so far. */
+    /** What the transaction has run so far; outside of one, the statement that commits when its result is pulled. */
     let statements = '';
+    let inTransaction = false;
     let handshake: number | null = null;
     const requests = createMessageReader((tag, payload, bytes) => {
       if (tag === TAG.begin) statements = '';
-      if (tag === TAG.run) statements += payload.toString('latin1');
-      const early = tag === TAG.commit ? take('before commit') : undefined;
+      if (tag === TAG.run) statements = (inTransaction ? statements : '') + payload.toString('latin1');
+      const commits = tag === (inTransaction ? TAG.commit : TAG.pull);
+      if (tag === TAG.begin) inTransaction = true;
+      if (tag === TAG.commit || tag === TAG.rollback || tag === TAG.reset) inTransaction = false;
+      const early = commits ? take('before commit') : undefined;
       if (early) return spring(early);
-      const late = tag === TAG.commit ? take('after commit') : tag === TAG.run ? take('while running') : undefined;
+      const late = commits ? take('after commit') : tag === TAG.run ? take('while running') : undefined;
       if (tag !== TAG.goodbye) waiting.push(late ?? null);
       server.write(bytes);
     });

@@ -35,6 +35,17 @@ export interface EmbeddingServerOptions {
   readonly embed?: (text: string) => Promise<Float32Array>;
 }
 
+/** Of the model that ships with the service: under its name nothing has to be calibrated. */
+export const DIMENSIONS = 384;
+
+/** What a service needs that embeds by a server of that many dimensions. */
+export const embeddingBy = (url: string) => ({
+  EMBEDDING_PROVIDER: 'openai',
+  EMBEDDING_MODEL: 'e5-small-v2-q',
+  OPENAI_API_KEY: 'sk-test',
+  OPENAI_BASE_URL: url,
+});
+
 /** A server that speaks OpenAI's protocol for embeddings, on a port of its own. */
 export async function startEmbeddingServer({
   dimensions = 8,
@@ -106,6 +117,7 @@ function resized(vector: Float32Array, length: number): Float32Array {
   return result;
 }
 
-function directionOf(text: string, length: number): Float32Array {
+/** What stands for a text's meaning where nothing else is given. */
+export function directionOf(text: string, length: number): Float32Array {
   return Float32Array.from({ length }, (_, at) => createHash('sha256').update(`${at} ${text}`).digest().readInt32LE(0) / 2 ** 31);
 }

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { type Deadline, deadlineIn, raceDeadline } from '../../deadline.ts';
 import { unauthenticated } from '../../errors.ts';
@@ -10,6 +11,9 @@ import type { AccessStore, ApiKey } from './store.ts';
 /** A key is looked up again after this many milliseconds, so that revoking one counts within a second. */
 const CACHE_MILLISECONDS = 800;
 const CACHE_ENTRIES = 10_000;
+/** Milliseconds within which a key must be found, and after which a look-up that got no answer is made once more beside it. */
+const LOOK_UP_TIME = 5_000;
+const LOOK_UP_AGAIN = 1_000;
 
 export interface Authenticator {
   /**
@@ -26,7 +30,7 @@ export function createAuthenticator(store: AccessStore, uses: KeyUses): Authenti
     ttl: CACHE_MILLISECONDS,
     noDeleteOnFetchRejection: true,
     fetchMethod: async (hash) => {
-      const found = await store.findKey(hash, deadlineIn(5_000));
+      const found = await insist((time) => store.findKey(hash, deadlineIn(time)));
       if (!found || !timingSafeEqual(Buffer.from(found.hash), Buffer.from(hash))) return undefined;
       const { key, account } = found;
       return { key, principal: { account, keyId: key.id, keyHint: key.hint, scopes: key.scopes, boundUserId: key.userId } };
@@ -47,4 +51,19 @@ export function createAuthenticator(store: AccessStore, uses: KeyUses): Authenti
       return found.principal;
     },
   };
+}
+
+/** Everyone with the key waits for the same look-up, and the connection that it is made over may have fallen silent. */
+async function insist<T>(lookUp: (time: number) => Promise<T>): Promise<T> {
+  const answered = new AbortController();
+  const { signal } = answered;
+  const later = Array.from({ length: LOOK_UP_TIME / LOOK_UP_AGAIN - 1 }, (_, at) => LOOK_UP_AGAIN * (at + 1));
+  try {
+    return await Promise.race([
+      lookUp(LOOK_UP_TIME),
+      ...later.map((wait) => delay(wait, undefined, { signal }).then(() => lookUp(LOOK_UP_TIME - wait))),
+    ]);
+  } finally {
+    answered.abort();
+  }
 }

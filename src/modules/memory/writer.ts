@@ -19,6 +19,8 @@ export interface Batching {
 const BATCHING: Batching = { rows: 64, underWay: 2, patience: 50 };
 const QUEUE_ROWS = 4_096;
 const TRANSACTION_MILLISECONDS = 10_000;
+/** Milliseconds after which a transaction keeps no others waiting: its connection may have fallen silent. */
+const OVERDUE = 1_000;
 
 interface Waiting {
   readonly row: StoreRow;
@@ -48,26 +50,35 @@ export function createMemoryWriter(
 ): MemoryWriter {
   const queue: Waiting[] = [];
   const underWay = new Set<Promise<void>>();
+  /** Those of them that others wait for. */
+  const timely = new Set<Promise<void>>();
   let impatience: NodeJS.Timeout | undefined;
   /** How many rows are coming: their texts are being embedded. */
   let coming = 0;
 
   function next(): void {
-    while (queue.length > 0 && underWay.size < batching.underWay && isWorthATransaction()) {
+    while (queue.length > 0 && timely.size < batching.underWay && isWorthATransaction()) {
       const batch = queue.splice(0, batching.rows).filter(isStillWanted);
       if (batch.length === 0) continue;
-      const running = commit(batch).finally(() => {
-        underWay.delete(running);
+      const leave = () => {
+        timely.delete(running);
         next();
+      };
+      const overdue = setTimeout(leave, OVERDUE);
+      const running = commit(batch).finally(() => {
+        clearTimeout(overdue);
+        underWay.delete(running);
+        leave();
       });
       underWay.add(running);
+      timely.add(running);
     }
   }
 
   /** What comes while a transaction is under way, or while others are coming, waits for them; unless it is many, or has waited. */
   function isWorthATransaction(): boolean {
     clearTimeout(impatience);
-    if (queue.length >= batching.rows / 2 || (underWay.size === 0 && coming === 0)) return true;
+    if (queue.length >= batching.rows / 2 || (timely.size === 0 && coming === 0)) return true;
     const left = queue[0]!.since + batching.patience - performance.now();
     if (left <= 0) return true;
     impatience = setTimeout(next, left);
