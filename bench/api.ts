@@ -7,6 +7,7 @@ import { knownCalibrations } from '../src/embedding/calibration.ts';
 import { createLocalEmbedder } from '../src/embedding/local.ts';
 import { connectDatabase, type DatabaseOptions } from '../src/graph/database.ts';
 import type { Batching } from '../src/modules/memory/writer.ts';
+import { createPlans } from '../src/modules/usage/plans.ts';
 import { warmUp } from '../src/warm-up.ts';
 import { DEFAULTS } from './graph.ts';
 import { createReadyMadeEmbedder } from './ready-made.ts';
@@ -26,6 +27,8 @@ export interface EventLoopDelay {
   readonly max: number;
 }
 
+/** A benchmark sends more requests than anybody may. */
+const plans = createPlans({ self_hosted: { stores: null, retrievals: null, requests_per_minute: 1_000_000_000, overage: null } });
 const EVERY = 1;
 const delay = monitorEventLoopDelay({ resolution: EVERY });
 
@@ -40,6 +43,7 @@ async function serve({ address, model, batching, maxConcurrentRequests = DEFAULT
     embedder,
     calibration: knownCalibrations[embedder.model]!,
     version: 'bench',
+    plans,
     settings: { ...DEFAULTS, maxConcurrentRequests },
     ...(batching ? { batching } : {}),
   });

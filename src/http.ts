@@ -106,6 +106,8 @@ function bodyProblem(message: string): ServiceError {
 /** What Fastify refuses by itself, as one of our errors; null for anything else. */
 export function serviceErrorOfHttp(error: unknown): ServiceError | null {
   const { code, statusCode, message } = error as Partial<FastifyError>;
+  // The client went away while its body was read; nobody gets this answer, but it is no fault of ours either.
+  if (code === 'ECONNRESET' && statusCode === 400) return new ServiceError('invalid_parameter', 'The request ended before its body did');
   if (error instanceof ServiceError || !code?.startsWith('FST_')) return null;
   if (statusCode === 413) return new ServiceError('payload_too_large', 'The body is larger than 1 MiB');
   if (statusCode === 415) return new ServiceError('unsupported_media_type', 'Send the body with Content-Type: application/json');

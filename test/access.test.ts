@@ -7,9 +7,10 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { deadlineIn } from '../src/deadline.ts';
 import { connectDatabase, type Database } from '../src/graph/database.ts';
 import { hashApiKey, isApiKey } from '../src/modules/access/key.ts';
+import { byCommand } from './testkit/accounts.ts';
 import { Client, type Reply } from './testkit/client.ts';
 import { runOnTestDatabase } from './testkit/command.ts';
-import { byCommand, startService, useService } from './testkit/service.ts';
+import { startService, useService } from './testkit/service.ts';
 
 const service = useService();
 

@@ -9,14 +9,17 @@ import { createAuditLog } from '../src/modules/access/audit-log.ts';
 import { hashApiKey } from '../src/modules/access/key.ts';
 import { createAccessStore } from '../src/modules/access/store.ts';
 import { createMemoryStore } from '../src/modules/memory/store.ts';
+import { byCommand } from './testkit/accounts.ts';
 import { type BoltProxy, type Moment, startBoltProxy } from './testkit/bolt-proxy.ts';
 import { Client } from './testkit/client.ts';
 import { runOnTestDatabase } from './testkit/command.ts';
-import { byCommand, startService, type TestService, useService } from './testkit/service.ts';
+import { startService, type TestService, useService } from './testkit/service.ts';
 
-const service = useService();
+/** What is looked at is what is recorded, not how long that takes on a busy machine. */
+const patient = { settings: { requestTimeout: 45_000 } };
+const service = useService(patient);
 /** A second instance on the same Neo4j. */
-const other = useService();
+const other = useService(patient);
 
 const LOG = '{ auditLog(first: 100) { nodes { id sequence at actor action target details previousHash hash } } }';
 const CREATE = 'mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { key apiKey { id createdAt expiresAt } } }';

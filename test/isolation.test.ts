@@ -86,9 +86,9 @@ function idsOf(reply: Reply): string[] {
   return reply.body.memories.map(({ id }: { id: string }) => id).sort();
 }
 
-/** Everything that a client can see of an answer, with the request id, the date and what the caller itself sent made the same. */
+/** Everything that a client can see of an answer, with the request id, the date, the caller's own rate limit and what it sent made the same. */
 function visibleParts(reply: Reply, sent: string): string {
-  const headers = [...reply.headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');
+  const headers = [...reply.headers].filter(([name]) => !/^(date|x-request-id|x-ratelimit-.*)$/.test(name));
   const requestId = reply.headers.get('x-request-id')!;
   return JSON.stringify([reply.status, headers, reply.body]).replaceAll(requestId, 'REQUEST-ID').replaceAll(sent, 'SENT');
 }

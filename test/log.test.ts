@@ -71,6 +71,11 @@ describe('the log', () => {
     await once(socket, 'data');
     socket.destroy();
     expect(await lineOf('gone')).toMatchObject({ method: 'POST', route: '/memory', status: null });
+    await delay(100);
+    expect(
+      entries().filter(({ level }) => Number(level) > 30),
+      'that is no fault of ours',
+    ).toEqual([]);
   });
 
   it('never shows a key, a content, a question or a vector, at any level', async () => {

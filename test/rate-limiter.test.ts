@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { networkOf } from '../src/limits/address.ts';
 import { createRateLimiter, type RateLimiter, type Subject } from '../src/limits/rate-limiter.ts';
 import { hasRedis, startRedis, type TestRedis } from './testkit/redis.ts';
-import { useService } from './testkit/service.ts';
+import { startService, useService } from './testkit/service.ts';
 import { sendRaw } from './testkit/raw.ts';
 
 const subject = (id: string, limit = 10): Subject => ({ kind: 'key', id, limit });
@@ -202,6 +202,27 @@ describe.skipIf(!hasRedis)('counting in Redis', () => {
     await redis.client.config('SET', 'maxmemory', '0');
     await until('OK');
     expect(await take(1, subject('full')), 'counted once').toMatchObject({ allowance: { remaining: 9 } });
+  });
+
+  it('is the cache of /health, which says degraded while Redis is away, and is no reason to fail', async () => {
+    const service = await startService({ settings: { redis: { url: redis.url, prefix: 'service' } } });
+    const agent = await service.newAccount();
+    const expectHealth = async (cache: string, status: string) => {
+      const reply = await agent.get('/health');
+      expect(reply.status, reply.story).toBe(200);
+      expect(reply.body, reply.story).toMatchObject({ status, checks: { cache } });
+      return Number(reply.headers.get('x-ratelimit-remaining'));
+    };
+    const first = await expectHealth('ok', 'ok');
+    expect(await redis.client.keys('service:*')).toEqual([`service:limit:key:${agent.keyId}`]);
+    redis.freeze();
+    // Those that are under way when it stops answering wait for the time-out of a command.
+    const replies = await Promise.all(Array.from({ length: 10 }, () => agent.get('/memory/list')));
+    expect(replies.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    expect(await expectHealth('down', 'degraded')).toBe(first - 11);
+    redis.thaw();
+    await vi.waitFor(() => expectHealth('ok', 'ok'), 10_000);
+    await service.close();
   });
 
   it('starts without a Redis, and takes it when it comes', async () => {

@@ -39,6 +39,8 @@ const ABANDONED_AFTER = 2_000;
 /** Milliseconds before the first and before a late repeat. */
 const FIRST_PAUSE = 10;
 const LONGEST_PAUSE = 500;
+/** Milliseconds for which a constraint may be in the making, of which there is only the index as yet. */
+const UNFINISHED_FOR = 30_000;
 /** Milliseconds for which a server that can't be reached is tried again; before that it may have taken its time. */
 const UNREACHABLE_FOR = 2_000;
 
@@ -134,12 +136,15 @@ export function connectDatabase(options: DatabaseOptions): Database {
         deadline,
       ),
     async define(statement, deadline) {
-      try {
-        await run('WRITE', statement, {}, deadline);
-      } catch (error) {
-        // IF NOT EXISTS does not see what another process makes at the same moment.
-        if (!(error instanceof Neo4jError) || error.code !== 'Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists') throw error;
-      }
+      for (const startedAt = performance.now(); ; await delay(LONGEST_PAUSE))
+        try {
+          return void (await run('WRITE', statement, {}, deadline));
+        } catch (error) {
+          // IF NOT EXISTS does not see what another process, or one before that was ended, is making at the moment.
+          const code = error instanceof Neo4jError ? error.code : '';
+          if (code === 'Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists') return;
+          if (code !== 'Neo.ClientError.Schema.IndexWithNameAlreadyExists' || performance.now() - startedAt > UNFINISHED_FOR) throw error;
+        }
     },
     close: () => driver.close(),
   };

@@ -19,8 +19,11 @@ export interface RedisConnection {
   close(): void;
 }
 
-/** Milliseconds for which the commands under way wait when Redis stops answering; those after them don't. */
-const COMMAND_TIMEOUT = 200;
+/**
+ * Milliseconds for which the commands under way wait when Redis stops answering; those after them don't. More than a busy
+ * process may take until it reads an answer, or it would count alone just when it has most to do.
+ */
+const COMMAND_TIMEOUT = 1_000;
 const PROBE_EVERY = 1_000;
 /** Milliseconds of silence after which a connection is taken for dead and made anew. */
 const SILENCE = 3_000;
