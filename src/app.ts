@@ -203,7 +203,7 @@ export async function createApp({
   return app;
 
   function isPublic(request: FastifyRequest): boolean {
-    return openPaths.has(pathOf(request)) || isLandingPage(request);
+    return (['GET', 'HEAD'].includes(request.method) && openPaths.has(pathOf(request))) || isLandingPage(request);
   }
 
   function begin(request: FastifyRequest, reply: FastifyReply): void {
