@@ -157,6 +157,8 @@ export async function createApp({
   });
   app.addHook('onRequest', async (request) => {
     if (!isPublic(request)) await identify(request);
+    // Refused with a 405, but only after its body has been read.
+    else if (!['GET', 'HEAD'].includes(request.method)) await limits.charge(request, 1);
   });
   refuseOtherExpectations(app);
   closeConnectionsWhenDrained(app, settings.requestTimeout + 2_000);
@@ -203,7 +205,7 @@ export async function createApp({
   return app;
 
   function isPublic(request: FastifyRequest): boolean {
-    return (['GET', 'HEAD'].includes(request.method) && openPaths.has(pathOf(request))) || isLandingPage(request);
+    return openPaths.has(pathOf(request)) || isLandingPage(request);
   }
 
   function begin(request: FastifyRequest, reply: FastifyReply): void {

@@ -1,7 +1,7 @@
 import { ApolloServer, type ApolloServerPlugin } from '@apollo/server';
 import { ApolloServerPluginLandingPageLocalDefault } from '@apollo/server/plugin/landingPage/default';
 import type { FastifyBaseLogger } from 'fastify';
-import type { GraphQLSchema } from 'graphql';
+import { type GraphQLSchema, Kind, OperationTypeNode } from 'graphql';
 import type { Context } from '../context.ts';
 import { headersOf } from '../rest/errors.ts';
 import { formatGraphQLError, serviceErrorOf } from './errors.ts';
@@ -38,7 +38,9 @@ const spentLimits: ApolloServerPlugin<Context> = {
       willSendResponse({ errors = [], operation, response: { body, http } }) {
         if (body.kind === 'incremental' || Object.values(body.singleResult.data ?? {}).some((value) => value !== null)) return Promise.resolve();
         const [first, ...others] = operation?.selectionSet.selections ?? [];
-        if (operation?.operation === 'mutation' && (others.length > 0 || first?.kind !== 'Field')) return Promise.resolve();
+        const isExecuted = body.singleResult.data !== undefined;
+        if (isExecuted && operation?.operation === OperationTypeNode.MUTATION && (others.length > 0 || first?.kind !== Kind.FIELD))
+          return Promise.resolve();
         const spent = errors.map(serviceErrorOf).find(({ code }) => code === 'rate_limit_exceeded');
         if (spent) {
           http.status = spent.status;

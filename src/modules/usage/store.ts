@@ -17,7 +17,7 @@ export interface RetrievalRow {
   readonly givenBack: number;
 }
 
-/** How many retrievals were set aside now, and how many the month still has that nobody has made. */
+/** How many retrievals were set aside now, and how many the month has beside those that this process held before. */
 export interface Hold {
   readonly taken: number;
   readonly left: number;
@@ -115,7 +115,7 @@ const HOLD = `
     MATCH (other:UsageReservation {accountId: $accountId, month: $month}) WHERE other.owner <> $owner
     RETURN sum(other.left) AS others
   }
-  WITH $limit - counter.retrievals AS left, $limit - counter.retrievals - others - $held AS free
+  WITH $limit - counter.retrievals - $held AS left, $limit - counter.retrievals - others - $held AS free
   WITH left, CASE WHEN free > 2 * $block THEN $block WHEN free > 0 THEN 1 ELSE 0 END AS taken
   MERGE (own:UsageReservation {accountId: $accountId, month: $month, owner: $owner})
   SET own.left = $held + taken, own.until = timestamp() + $heldFor
