@@ -89,7 +89,10 @@ export function closeConnectionsWhenDrained(app: FastifyInstance, patience: numb
 export function refuseOtherMethods(app: FastifyInstance, methodsOf: ReadonlyMap<string, readonly string[]>): void {
   for (const [url, methods] of methodsOf) {
     const others = app.supportedMethods.filter((method) => !methods.includes(method) && !(method === 'HEAD' && methods.includes('GET')));
-    app.route({ method: others, url, handler: (request, reply) => refuseMethod(request, reply, methods) });
+    const refuse = (request: FastifyRequest, reply: FastifyReply) => refuseMethod(request, reply, methods);
+    // By itself Fastify answers 400 to a QUERY without a Content-Type.
+    const onRequest = async (request: FastifyRequest, reply: FastifyReply) => void (request.method === 'QUERY' && refuse(request, reply));
+    app.route({ method: others, url, onRequest, handler: refuse });
   }
   // Methods that Fastify's router does not know end up here whatever their path.
   app.setNotFoundHandler((request, reply) => {

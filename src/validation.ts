@@ -52,7 +52,7 @@ export function text(minimum: number, maximum: number) {
     .string({ error: required(expected) })
     .refine((value) => value.length <= maximum * 2 && inRange(codePoints(value), minimum, maximum), { error: expected })
     .refine(isStorable, { error: 'must be valid Unicode without NUL' })
-    .meta({ minLength: minimum, maxLength: maximum });
+    .meta({ minLength: minimum, maxLength: maximum, pattern: '^[^\\x00]*$' });
 }
 
 /** A text of which leading and trailing white space does not count. */
@@ -63,7 +63,7 @@ export function trimmedText(minimum: number, maximum: number) {
     .transform((value) => value.trim())
     .refine((value) => value.length <= maximum * 2 && inRange(codePoints(value), minimum, maximum), { error: expected })
     .refine(isStorable, { error: 'must be valid Unicode without NUL' })
-    .meta({ minLength: minimum, maxLength: maximum });
+    .meta({ minLength: minimum, maxLength: maximum, pattern: String.raw`^[^\x00]*[^\s\x00][^\x00]*$` });
 }
 
 /** A whole number within bounds. */
@@ -78,8 +78,8 @@ export function whole(minimum: number, maximum: number, expected = `must be a wh
 export function pageSize(maximum: number, standard: number) {
   const expected = 'must be a whole number of 1 or more';
   return z
-    .int({ error: required(expected) })
-    .min(1, { error: expected })
+    .number({ error: required(expected) })
+    .refine((value) => value >= 1 && Number.isInteger(value), { error: expected })
     .transform((value) => Math.min(value, maximum))
     .default(standard)
     .meta({ openapi: { type: 'integer', minimum: 1, default: standard } });
@@ -100,7 +100,7 @@ export const time = z
     issue.addIssue({ code: 'custom', message: EXPECTED_TIME });
     return z.NEVER;
   })
-  .meta({ openapi: { type: 'string', format: 'date-time' } });
+  .meta({ openapi: { type: 'string', format: 'date-time', pattern: '^(?!9999)' } });
 
 function parseTime(text: string): number {
   const match = ISO_TIME.exec(text);

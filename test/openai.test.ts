@@ -1,4 +1,7 @@
 import { setMaxListeners } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { withCache } from '../src/embedding/cache.ts';
 import { cutIntoWindows } from '../src/embedding/character-windows.ts';
@@ -177,6 +180,18 @@ describe('a server that fails', () => {
     await Promise.all(Array.from({ length: 100 }, (_, at) => expect(passage(embedder, `Text ${at}`)).rejects.toBeInstanceOf(EmbedderUnavailable)));
     expect(performance.now() - startedAt).toBeLessThan(500);
     expect(server.requests.length - requests).toBeLessThanOrEqual(2);
+  });
+
+  it('is given up in time also when memory is collected meanwhile', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    server.behave('stalled');
+    const outcome = connect({ timeout: 1_000 })
+      .embedQuery('One', {})
+      .catch((error: unknown) => error);
+    await expect.poll(() => server.requests.length).toBe(1);
+    collect();
+    expect(await Promise.race([outcome, delay(5_000, 'nothing')])).toBeInstanceOf(EmbedderUnavailable);
   });
 
   it('in passing is asked once more, and nobody notices', async () => {

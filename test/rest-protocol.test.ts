@@ -131,6 +131,7 @@ describe('a method that a path does not have', () => {
     ['PROPFIND', '/memory/search', 'GET'],
     ['LOCK', `/memory/${MISSING_ID}`, 'GET, PATCH, DELETE'],
     ['SEARCH', '/health', 'GET'],
+    ['QUERY', '/memory/list', 'GET'],
   ])('%s %s is a 405 with Allow: %s', async (method, path, allowed) => {
     for (const prefix of path === '/livez' || path === '/openapi.json' ? [''] : ['', '/v1']) {
       const reply = await agent.send(method, prefix + path);

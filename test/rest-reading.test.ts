@@ -283,6 +283,14 @@ describe('a search', () => {
     expect(reply.body.details, reply.story).toEqual([{ field, message: expect.stringMatching(message) }]);
   });
 
+  it.each([
+    ['a limit of any size', { limit: '478197730751247220736' }],
+    ['a min_score written with an exponent', { min_score: '9e-303' }],
+  ])('takes %s', async (_, query) => {
+    const reply = await agent.get('/memory/search', { q: 'a letter', ...query });
+    expect(reply.status, reply.story).toBe(200);
+  });
+
   it('of an account without memories finds nothing', async () => {
     const agent = await service.newAccount();
     const reply = await agent.get('/memory/search', { q: 'anything at all' });

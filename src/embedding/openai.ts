@@ -53,7 +53,8 @@ export function createOpenAiEmbedder(settings: OpenAiEmbedderSettings): Embedder
 
   /** One request; a vector that is no direction stands as an error in its place. */
   async function request(texts: readonly string[], signal: AbortSignal): Promise<(Float32Array | EmbedderUnavailable)[]> {
-    const vectors = await fetchVectors(client, { model, texts, ...(requestDimensions ? { dimensions } : {}) }, within(timeout, signal));
+    const wanted = { model, texts, ...(requestDimensions ? { dimensions } : {}) };
+    const vectors = await within(timeout, signal, (limited) => fetchVectors(client, wanted, limited));
     const other = vectors.find(({ length }) => length !== dimensions);
     if (other) throw new MalformedAnswer(`${model} answered a vector of ${other.length} numbers instead of ${dimensions} (EMBEDDING_DIMENSIONS)`);
     return vectors.map((vector) => {
@@ -118,7 +119,8 @@ export async function measureDimensions(
   signal: AbortSignal,
 ): Promise<number> {
   try {
-    const [vector] = await fetchVectors(connect(settings), { model: settings.model, texts: ['probe'] }, within(settings.timeout, signal));
+    const wanted = { model: settings.model, texts: ['probe'] };
+    const [vector] = await within(settings.timeout, signal, (limited) => fetchVectors(connect(settings), wanted, limited));
     return vector!.length;
   } catch (error) {
     signal.throwIfAborted();
@@ -128,9 +130,22 @@ export async function measureDimensions(
   }
 }
 
-/** Not the library's own time-out, which ends with the head of an answer, and its body may never come. */
-function within(timeout: number, signal: AbortSignal): AbortSignal {
-  return AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
+/**
+ * Runs the work with a signal that aborts with the given one, or after so many milliseconds. Not with the library's own time-out, which ends with the
+ * head of an answer, and its body may never come; nor with AbortSignal.any, in which Node 20 forgets a time-out when it collects garbage.
+ */
+async function within<T>(milliseconds: number, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const limited = new AbortController();
+  const follow = () => limited.abort(signal.reason);
+  if (signal.aborted) follow();
+  signal.addEventListener('abort', follow, { once: true });
+  const timer = setTimeout(() => limited.abort(new DOMException('No answer in time', 'TimeoutError')), milliseconds);
+  try {
+    return await work(limited.signal);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', follow);
+  }
 }
 
 function connect({ apiKey, baseUrl }: Connection): OpenAI {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type ErrorCode, STATUS_OF_CODE } from '../errors.ts';
 import { SCOPE_OF } from '../modules/access/scopes.ts';
+import { IF_MATCH } from './conditional.ts';
 import * as responses from './responses.ts';
 import type { Route } from './route.ts';
 
@@ -20,8 +21,11 @@ const REASONS: Readonly<Record<ErrorCode, string>> = {
 };
 
 const CONDITIONS = {
-  'If-None-Match': 'An ETag, or several, comma-separated: 304 when the memory still has it.',
-  'If-Match': 'An ETag, or several, comma-separated: 412 when the memory has another version.',
+  'If-None-Match': { description: '* or ETags, comma-separated: 304 when the memory still has one of them.', schema: { type: 'string' } },
+  'If-Match': {
+    description: '* or ETags, comma-separated: 412 when the memory has another version.',
+    schema: { type: 'string', pattern: IF_MATCH.source },
+  },
 } as const;
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
@@ -75,12 +79,12 @@ export function createOpenApi(routes: readonly Route[], version: string): Record
       parameters: [
         ...(route.path.includes('{id}') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []),
         ...Object.entries(route.query).map(([name, rule]) => parameterOf(name, rule, toSchema(rule, 'input'))),
-        ...(route.conditional
-          ? [{ name: route.conditional, in: 'header', description: CONDITIONS[route.conditional], schema: { type: 'string' } }]
-          : []),
+        ...(route.conditional ? [{ name: route.conditional, in: 'header', ...CONDITIONS[route.conditional] }] : []),
         ...(route.idempotent ? [IDEMPOTENCY_KEY] : []),
       ],
-      ...(route.body ? { requestBody: { required: true, content: json(toSchema(z.looseObject(route.body), 'input')) } } : {}),
+      ...(route.body
+        ? { requestBody: { required: true, content: json({ ...toSchema(bodyOf(route.body, route.nulls), 'input'), ...oneOf(route.atLeastOneOf) }) } }
+        : {}),
       responses: {
         200: {
           description: 'Success.',
@@ -134,6 +138,14 @@ export function createOpenApi(routes: readonly Route[], version: string): Record
     },
   };
 }
+
+/** Open, because other fields are ignored or kept. Where a null means absent, each field that may be absent may be null. */
+function bodyOf(shape: NonNullable<Route['body']>, nulls: Route['nulls']) {
+  const mayBeNull = (rule: z.ZodType) => nulls === 'absent' && rule.safeParse(undefined).success;
+  return z.looseObject(Object.fromEntries(Object.entries(shape).map(([name, rule]) => [name, mayBeNull(rule) ? z.nullable(rule) : rule])));
+}
+
+const oneOf = (names: Route['atLeastOneOf']) => (names ? { anyOf: names.map((name) => ({ required: [name] })) } : {});
 
 function parameterOf(name: string, rule: z.ZodType, schema: Record<string, unknown>) {
   const { description, ...rest } = schema;

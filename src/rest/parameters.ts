@@ -31,14 +31,19 @@ export const tiers = z
   .string()
   .transform((text) => commaSeparated(text).map(numeric))
   .pipe(z.array(rules.tier as unknown as z.ZodType<0 | 1 | 2 | 3, string | number>).min(1, { error: 'must name at least one tier' }))
-  .meta({ openapi: { type: 'string' } });
+  .meta({ openapi: { type: 'string', pattern: listOf('[0-3]') } });
 export const tags = z
   .string()
   .transform(commaSeparated)
   .pipe(rules.tags.min(1, { error: 'must name at least one tag' }))
-  .meta({ openapi: { type: 'string' } });
+  .meta({ openapi: { type: 'string', pattern: listOf(String.raw`[^\s,\x00](?:[^,\x00]{0,98}[^\s,\x00])?`, 50) } });
+
+/** The pattern of a comma-separated list. White space around an entry does not count, nor does an empty one. */
+function listOf(entry: string, maximum?: number): string {
+  return String.raw`^[\s,]*${entry}(?:\s*,[\s,]*${entry})${maximum === undefined ? '*' : `{0,${maximum - 1}}`}[\s,]*$`;
+}
 
 /** The number that a text writes, or the text, for the field's rule to refuse. */
 function numeric(text: string): string | number {
-  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+  return /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) ? Number(text) : text;
 }

@@ -39,6 +39,8 @@ export interface Route<Data = unknown, Query = unknown, Body = unknown> {
   readonly query: Shape;
   /** Fields of a JSON body. */
   readonly body: Shape | null;
+  /** Fields of the body of which at least one has to be given. */
+  readonly atLeastOneOf?: readonly string[];
   /** What becomes of other fields of the body: ignored with a warning, or kept for `call` to read. */
   readonly otherFields: 'ignored' | 'kept';
   /** Whether an explicit null is a value of its own (PATCH) or means absent. */

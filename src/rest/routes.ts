@@ -19,7 +19,7 @@ import {
 } from '../generated/operations.ts';
 import { ciEventShape, rules, storeShape, updateShape } from '../modules/memory/input.ts';
 import { whole } from '../validation.ts';
-import { camelCaseKeys, snakeCaseKeys } from './names.ts';
+import { camelCaseKeys, snakeCase, snakeCaseKeys } from './names.ts';
 import * as parameters from './parameters.ts';
 import * as responses from './responses.ts';
 import { type Call, call, type Route, route } from './route.ts';
@@ -161,6 +161,7 @@ export const routes: readonly Route[] = [
     operation: 'updateMemory',
     query: userId,
     body: { ...snakeCaseKeys(updateShape), ...userId },
+    atLeastOneOf: Object.keys(updateShape).map(snakeCase),
     nulls: 'kept',
     conditional: 'If-Match',
     call: ({ id, query, body, ifVersion }) => {

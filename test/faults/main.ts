@@ -28,7 +28,7 @@ process.exitCode = problems.length === 0 ? 0 : 1;
 
 function rowOf({ target, fault, lasting }: Case, { answers, probes, recovered, connections, problems }: Result): Record<string, Cell> {
   const count = (status: number) => answers.filter((answer) => answer.status === status).length;
-  const known = [200, 404, 503].map((status): [string, number] => [String(status), count(status)]);
+  const known = [200, 404, 409, 503].map((status): [string, number] => [String(status), count(status)]);
   const worst = (times: readonly { milliseconds: number }[]) => Math.round(Math.max(...times.map(({ milliseconds }) => milliseconds)));
   const unready = probes.filter(({ path, status }) => path === '/readyz' && status === 503).length;
   return {

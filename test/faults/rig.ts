@@ -6,14 +6,16 @@ import type { Client } from '../testkit/client.ts';
 import { DIMENSIONS, embeddingBy, startEmbeddingServer } from '../testkit/embedding-server.ts';
 import { type FaultyProxy, startFaultyProxy } from '../testkit/faulty-proxy.ts';
 import { setUpSchema, startNeo4j } from '../testkit/neo4j.ts';
+import { hasRedis, startRedis } from '../testkit/redis.ts';
 import { startReady } from '../testkit/npm-start.ts';
 import { createLedger } from '../testkit/ledger.ts';
 import { startTraffic } from '../testkit/traffic.ts';
 import type { Database } from '../../src/graph/database.ts';
 
 /** What the service depends on over the network. */
-export const TARGETS = ['neo4j', 'embedder'] as const;
-export type Target = (typeof TARGETS)[number];
+export type Target = 'neo4j' | 'embedder' | 'redis';
+export const TARGETS: readonly Target[] = hasRedis ? ['neo4j', 'embedder', 'redis'] : ['neo4j', 'embedder'];
+if (!hasRedis) console.log('Faults of Redis are left out: there is no redis-server here');
 
 /** Milliseconds within which the service answers. */
 export const DEADLINE = 4_000;
@@ -34,13 +36,20 @@ export async function startRig(): Promise<Rig> {
   const neo4j = await startNeo4j({ heap: '512m' });
   await setUpSchema(neo4j);
   const embedder = await startEmbeddingServer({ dimensions: DIMENSIONS });
-  const proxies = { neo4j: await proxyBefore(neo4j.address.uri), embedder: await proxyBefore(embedder.url) };
+  const redis = hasRedis ? await startRedis() : null;
+  const proxies = {
+    neo4j: await proxyBefore(neo4j.address.uri),
+    embedder: await proxyBefore(embedder.url),
+    redis: await proxyBefore(redis?.url ?? 'redis://127.0.0.1:1'),
+  };
   const dataDir = mkdtempSync(join(tmpdir(), 'memory-faults-'));
   const service = await startReady(dataDir, {
     REQUEST_TIMEOUT: `${DEADLINE / 1_000}s`,
     LOG_LEVEL: 'error',
+    METRICS_PORT: '0',
     NEO4J_URI: `bolt://127.0.0.1:${proxies.neo4j.port}`,
     NEO4J_PASSWORD: neo4j.address.password,
+    ...(redis ? { REDIS_URL: `redis://127.0.0.1:${proxies.redis.port}` } : {}),
     ...embeddingBy(`http://127.0.0.1:${proxies.embedder.port}/v1`),
   });
   await warmUp(service.client);
@@ -58,7 +67,7 @@ export async function startRig(): Promise<Rig> {
     hasEnded: () => ended,
     async close() {
       await service.kill('SIGTERM');
-      await Promise.all([...Object.values(proxies).map((proxy) => proxy.close()), embedder.close(), neo4j.close()]);
+      await Promise.all([...Object.values(proxies).map((proxy) => proxy.close()), embedder.close(), redis?.close(), neo4j.close()]);
       rmSync(dataDir, { recursive: true, force: true });
     },
   };

@@ -14,6 +14,8 @@ const CACHE_ENTRIES = 10_000;
 /** Milliseconds within which a key must be found, and after which a look-up that got no answer is made once more beside it. */
 const LOOK_UP_TIME = 5_000;
 const LOOK_UP_AGAIN = 1_000;
+/** Milliseconds after which who is let in by what was seen last waits no longer for a look-up. */
+const STALE_AFTER = 1_000;
 
 export interface Authenticator {
   /**
@@ -43,7 +45,10 @@ export function createAuthenticator(store: AccessStore, uses: KeyUses): Authenti
       const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
       if (!token) throw unauthenticated('The Authorization header must read: Bearer <API_KEY>');
       if (!isApiKey(token)) throw unauthenticated('This is not a valid API key (its form or checksum is wrong)');
-      const found = await raceDeadline(cache.fetch(hashApiKey(token), { allowStaleOnFetchRejection: acceptStale }), deadline);
+      const hash = hashApiKey(token);
+      const seen = acceptStale ? cache.peek(hash, { allowStale: true }) : undefined;
+      const fetched = raceDeadline(cache.fetch(hash, { allowStaleOnFetchRejection: acceptStale }), deadline);
+      const found = await (seen ? Promise.race([fetched, delay(STALE_AFTER, seen, { ref: false })]) : fetched);
       if (!found) throw unauthenticated('This API key is not known');
       if (found.key.revokedAt !== null) throw unauthenticated('This API key was revoked');
       if (found.key.expiresAt !== null && found.key.expiresAt <= Date.now()) throw unauthenticated('This API key has expired');
