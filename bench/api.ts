@@ -48,7 +48,8 @@ async function serve({ address, model, batching, maxConcurrentRequests = DEFAULT
     ...(batching ? { batching } : {}),
   });
   await app.listen({ port: 0, host: '127.0.0.1' });
-  await warmUp(database, embedder);
+  // As in main.ts, where it is no reason not to start.
+  await warmUp(database, embedder).catch((error: unknown) => console.error(error));
   delay.enable();
   process.on('message', () => {
     process.send!(delayNow());

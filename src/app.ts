@@ -157,6 +157,8 @@ export async function createApp({
   });
   app.addHook('onRequest', async (request) => {
     if (!isPublic(request)) await identify(request);
+    // Refused with a 405, but only after its body has been read.
+    else if (!['GET', 'HEAD'].includes(request.method)) await limits.charge(request, 1);
   });
   refuseOtherExpectations(app);
   closeConnectionsWhenDrained(app, settings.requestTimeout + 2_000);

@@ -30,16 +30,25 @@ export function parseJsonOnly(app: FastifyInstance): void {
   });
 }
 
-/** What browsers of these origins may do. An OPTIONS that no browser sent as a preflight is a request like any other. */
+/** What browsers of these origins may do. An OPTIONS that is not a preflight of theirs is a request like any other. */
 export function corsFor(origins: readonly string[]) {
   const options = {
     origin: [...origins],
     methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
-    exposedHeaders: ['x-request-id', 'retry-after', 'location', 'etag', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'],
+    exposedHeaders: [
+      'x-request-id',
+      'retry-after',
+      'location',
+      'etag',
+      'idempotency-replayed',
+      'x-ratelimit-limit',
+      'x-ratelimit-remaining',
+      'x-ratelimit-reset',
+    ],
     maxAge: 600,
   };
   return ({ headers }: FastifyRequest, done: (error: Error | null, options: FastifyCorsOptions) => void) =>
-    done(null, { ...options, preflight: headers.origin !== undefined && headers['access-control-request-method'] !== undefined });
+    done(null, { ...options, preflight: origins.includes(headers.origin ?? '') && headers['access-control-request-method'] !== undefined });
 }
 
 /** The only expectation that there is. One that nobody can meet is refused, before its body is asked for. */

@@ -10,10 +10,10 @@ import { createRecallStore } from './modules/recall/store.ts';
  * Runs the main statements once for an account that does not exist, because Neo4j plans a statement when it first sees it,
  * which would make the first store and the first search take seconds. Stores nothing: the one row is refused for its source.
  */
-export async function warmUp(database: Database, embedder: Embedder): Promise<void> {
+export async function warmUp(database: Database, embedder: Pick<Embedder, 'embedQuery'>): Promise<void> {
   const accountId = 'warm-up';
   const now = Date.now();
-  const deadline = deadlineIn(10_000);
+  const deadline = deadlineIn(60_000);
   const memories = createMemoryStore(database);
   const vector = await embedder.embedQuery('warm-up', { signal: deadline.signal });
   const id = uuid();

@@ -231,7 +231,6 @@ describe('what needs no key', () => {
     ...PUBLIC.flatMap((path): [number, string, string][] => [
       [200, `GET ${path}`, ''],
       [200, `HEAD ${path}`, ''],
-      [405, `POST ${path}`, ''],
     ]),
     [200, 'GET /graphql', 'Accept: text/html\r\n'],
     [204, 'OPTIONS /memory', PREFLIGHT],
@@ -244,6 +243,13 @@ describe('what needs no key', () => {
     expect(remaining, reply.story).toBe(before.remaining);
   });
 
+  it.each(PUBLIC)('costs one with a 405: POST %s', async (path) => {
+    const before = await rateBefore(() => withoutKey('GET /memory/list'));
+    const reply = await withoutKey(`POST ${path}`);
+    expect(reply.status, reply.story).toBe(405);
+    expect(rateOf(reply).remaining, reply.story).toBe(before.remaining - 1);
+  });
+
   it('carries them with a 304', async () => {
     const etag = (await withoutKey('GET /docs')).headers.get('etag');
     const reply = await withoutKey('GET /docs', `If-None-Match: ${etag}\r\n`);
@@ -254,7 +260,7 @@ describe('what needs no key', () => {
   it('and browsers of other origins may read them', async () => {
     const reply = await agent.send('GET', '/memory/list', undefined, { origin: ORIGIN });
     expect(reply.headers.get('access-control-expose-headers')).toBe(
-      'x-request-id, retry-after, location, etag, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset',
+      'x-request-id, retry-after, location, etag, idempotency-replayed, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset',
     );
   });
 });

@@ -1,7 +1,7 @@
 import { ApolloServer, type ApolloServerPlugin } from '@apollo/server';
 import { ApolloServerPluginLandingPageLocalDefault } from '@apollo/server/plugin/landingPage/default';
 import type { FastifyBaseLogger } from 'fastify';
-import type { GraphQLSchema } from 'graphql';
+import { type GraphQLSchema, Kind, OperationTypeNode } from 'graphql';
 import type { Context } from '../context.ts';
 import { headersOf } from '../rest/errors.ts';
 import { formatGraphQLError, serviceErrorOf } from './errors.ts';
@@ -28,12 +28,19 @@ export function createGraphQLServer({ schema, introspection, logger }: GraphQLSe
   });
 }
 
-/** A limit that leaves nothing to answer is the response's status as well; other failures of a well-formed request are a 200. */
+/**
+ * A limit that leaves nothing to answer is the response's status as well; other failures of a well-formed request are a 200.
+ * So is a mutation of several fields, of which some may be done: whoever repeats on a 429 would do them again.
+ */
 const spentLimits: ApolloServerPlugin<Context> = {
   requestDidStart: () =>
     Promise.resolve({
-      willSendResponse({ errors = [], response: { body, http } }) {
-        if (body.kind === 'incremental' || body.singleResult.data) return Promise.resolve();
+      willSendResponse({ errors = [], operation, response: { body, http } }) {
+        if (body.kind === 'incremental' || Object.values(body.singleResult.data ?? {}).some((value) => value !== null)) return Promise.resolve();
+        const [first, ...others] = operation?.selectionSet.selections ?? [];
+        const isExecuted = body.singleResult.data !== undefined;
+        if (isExecuted && operation?.operation === OperationTypeNode.MUTATION && (others.length > 0 || first?.kind !== Kind.FIELD))
+          return Promise.resolve();
         const spent = errors.map(serviceErrorOf).find(({ code }) => code === 'rate_limit_exceeded');
         if (spent) {
           http.status = spent.status;

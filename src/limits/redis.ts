@@ -41,6 +41,7 @@ export function connectRedis({ url, prefix }: RedisSettings, report: (line: stri
   });
   let probing: NodeJS.Timeout | undefined;
   let isReported = false;
+  let isClosed = false;
 
   const isThere = () => client.status === 'ready' && !probing;
 
@@ -63,7 +64,9 @@ export function connectRedis({ url, prefix }: RedisSettings, report: (line: stri
         probing = undefined;
         back();
       },
-      () => void (probing = setTimeout(probe, PROBE_EVERY)),
+      () => {
+        if (!isClosed) probing = setTimeout(probe, PROBE_EVERY);
+      },
     );
   }
 
@@ -90,6 +93,7 @@ export function connectRedis({ url, prefix }: RedisSettings, report: (line: stri
     },
     tried,
     close() {
+      isClosed = true;
       client.removeAllListeners('close');
       client.disconnect();
       clearTimeout(probing);

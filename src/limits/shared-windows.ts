@@ -13,6 +13,10 @@ local left = redis.call('pttl', KEYS[1])
 if left < 0 then left = 1000 * ARGV[2] end
 return {used, left}`;
 
+/** Raises what is used, and never lowers it: another request may have done the same, and taken points since. */
+const RAISE = `
+if tonumber(redis.call('get', KEYS[1]) or 0) < tonumber(ARGV[1]) then redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2]) end`;
+
 /** Milliseconds by which the clocks of two windows may differ. */
 const SLACK = 1_000;
 
@@ -40,7 +44,7 @@ export function createSharedWindows(redis: RedisConnection, local: LocalWindows)
     const before = taken.used - (taken.taken ? points : 0);
     const left = known.endsAt - Date.now() - SLACK;
     if (before >= known.used || left < 1_000) return taken;
-    await limiter.set(key, known.used, Math.floor(left / 1_000));
+    await redis.client.eval(RAISE, 1, limiter.getKey(key), known.used, Math.floor(left));
     return consume(limiter, key, points);
   }
 

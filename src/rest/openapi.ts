@@ -35,6 +35,11 @@ const IDEMPOTENCY_KEY = {
   schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
 };
 const RETRY_AFTER = { description: 'Seconds after which to try again.', schema: { type: 'integer' } };
+const LOCATION = { description: 'The path of the memory.', schema: { type: 'string' } };
+const REPLAYED = {
+  description: 'true when the first request under the same Idempotency-Key is answered once more.',
+  schema: { type: 'string', enum: ['true'] },
+};
 const ETag = { description: "The memory's version, in quotes.", schema: { type: 'string' } };
 
 /** What every response carries. */
@@ -83,7 +88,11 @@ export function createOpenApi(routes: readonly Route[], version: string): Record
       responses: {
         200: {
           description: 'Success.',
-          headers: { ...rateLimitHeaders, ...(route.conditional ? { ETag } : {}) },
+          headers: {
+            ...rateLimitHeaders,
+            ...(route.conditional ? { ETag } : {}),
+            ...(route.idempotent ? { Location: LOCATION, 'Idempotency-Replayed': REPLAYED } : {}),
+          },
           content: json(toSchema(route.response, 'output')),
         },
         ...(route.conditional === 'If-None-Match'

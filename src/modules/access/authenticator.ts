@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { type Deadline, deadlineIn, raceDeadline } from '../../deadline.ts';
-import { unauthenticated } from '../../errors.ts';
+import { unauthenticated, unavailable } from '../../errors.ts';
 import { hashApiKey, isApiKey } from './key.ts';
 import type { Principal } from './principal.ts';
 import type { KeyUses } from './key-uses.ts';
@@ -11,6 +11,8 @@ import type { AccessStore, ApiKey } from './store.ts';
 /** A key is looked up again after this many milliseconds, so that revoking one counts within a second. */
 const CACHE_MILLISECONDS = 800;
 const CACHE_ENTRIES = 10_000;
+/** Look-ups under way at once: keys that nobody was given are looked up before any limit counts, and must leave the database to the others. */
+const LOOK_UPS = 64;
 /** Milliseconds within which a key must be found, and after which a look-up that got no answer is made once more beside it. */
 const LOOK_UP_TIME = 5_000;
 const LOOK_UP_AGAIN = 1_000;
@@ -25,17 +27,33 @@ export interface Authenticator {
   authenticate(authorization: string | undefined, options: { deadline: Deadline; acceptStale: boolean }): Promise<Principal>;
 }
 
+/** What is known of a key's hash; null: nobody was given that key. */
+interface Known {
+  readonly found: { readonly principal: Principal; readonly key: ApiKey } | null;
+}
+
 /** Looks keys up by their hash, compares in constant time, and keeps what it found for less than a second. */
 export function createAuthenticator(store: AccessStore, uses: KeyUses): Authenticator {
-  const cache = new LRUCache<string, { principal: Principal; key: ApiKey }>({
+  let lookUps = 0;
+  const cache = new LRUCache<string, Known>({
     max: CACHE_ENTRIES,
     ttl: CACHE_MILLISECONDS,
     noDeleteOnFetchRejection: true,
-    fetchMethod: async (hash) => {
-      const found = await insist((time) => store.findKey(hash, deadlineIn(time)));
-      if (!found || !timingSafeEqual(Buffer.from(found.hash), Buffer.from(hash))) return undefined;
-      const { key, account } = found;
-      return { key, principal: { account, keyId: key.id, keyHint: key.hint, scopes: key.scopes, boundUserId: key.userId } };
+    // What is looked up while its place is given to another key is answered all the same.
+    ignoreFetchAbort: true,
+    fetchMethod: async (hash, _stale, { options }) => {
+      if (lookUps >= LOOK_UPS) throw unavailable('Too many API keys are being looked up; try again');
+      lookUps++;
+      // It is as old as the question, not as the answer.
+      options.start = performance.now();
+      try {
+        const found = await insist((time) => store.findKey(hash, deadlineIn(time)));
+        if (!found || !timingSafeEqual(Buffer.from(found.hash), Buffer.from(hash))) return { found: null };
+        const { key, account } = found;
+        return { found: { key, principal: { account, keyId: key.id, keyHint: key.hint, scopes: key.scopes, boundUserId: key.userId } } };
+      } finally {
+        lookUps--;
+      }
     },
   });
 
@@ -48,7 +66,7 @@ export function createAuthenticator(store: AccessStore, uses: KeyUses): Authenti
       const hash = hashApiKey(token);
       const seen = acceptStale ? cache.peek(hash, { allowStale: true }) : undefined;
       const fetched = raceDeadline(cache.fetch(hash, { allowStaleOnFetchRejection: acceptStale }), deadline);
-      const found = await (seen ? Promise.race([fetched, delay(STALE_AFTER, seen, { ref: false })]) : fetched);
+      const found = (await (seen ? Promise.race([fetched, delay(STALE_AFTER, seen, { ref: false })]) : fetched))?.found;
       if (!found) throw unauthenticated('This API key is not known');
       if (found.key.revokedAt !== null) throw unauthenticated('This API key was revoked');
       if (found.key.expiresAt !== null && found.key.expiresAt <= Date.now()) throw unauthenticated('This API key has expired');

@@ -109,7 +109,7 @@ export const STORE_BATCH = `
       RETURN m.id AS id, stored
     }
     FOREACH (used IN CASE WHEN id IS NULL OR key IS NULL THEN [] ELSE [key] END |
-      SET used.fingerprint = row.fingerprint, used.result = CASE WHEN stored THEN '+' ELSE '-' END + id)
+      SET used.at = $now, used.fingerprint = row.fingerprint, used.result = CASE WHEN stored THEN '+' ELSE '-' END + id)
     RETURN coalesce(refusal, id, '${SPENT}') AS result
   }
   WITH commit, row, result ORDER BY row.index
@@ -121,6 +121,11 @@ export const STORE_BATCH = `
     MERGE (counter:UsageMonth {accountId: accountId, month: $month}) ON CREATE SET counter.stores = 0, counter.retrievals = 0
     SET counter.lock = true REMOVE counter.lock
     SET counter.stores = counter.stores + stores
+  }
+  CALL () {
+    UNWIND $keys AS given
+    MATCH (unused:IdempotencyKey {id: given.id}) WHERE unused.fingerprint IS NULL
+    DELETE unused
   }
   SET commit.results = results
   RETURN results`;

@@ -1,10 +1,11 @@
 import { v7 as uuid } from 'uuid';
 import { type Deadline, deadlineIn, raceDeadline } from '../../deadline.ts';
+import { rateLimitExceeded } from '../../errors.ts';
 import { createSerialQueue } from '../../serial-queue.ts';
 import { monthOf } from './month.ts';
 import type { Plan } from './plans.ts';
 import { hardLimitOf, monthSpent } from './spent.ts';
-import { HELD_FOR, type UsageStore } from './store.ts';
+import { HELD_FOR, type Hold, type UsageStore } from './store.ts';
 
 /** The retrievals of one request: counted when it is answered. */
 export interface Tally {
@@ -36,23 +37,38 @@ interface Use {
   open: number;
   /** Set aside in the database for this process, and not yet used; only with a hard limit. */
   free: number;
-  /** When others may have what was set aside, by performance.now(). */
+  /** When others may have what was set aside, by performance.now(); 0: nothing ever was. */
   freeUntil: number;
   /** Whether anything was taken since the last flush. */
   active: boolean;
 }
 
-const FLUSH_DEADLINE = 10_000;
+/** What one transaction adds, under its own id until it is known to be written. */
+interface Flush {
+  readonly id: string;
+  readonly at: number;
+  /** Retrievals, and how many that were set aside are given back. */
+  readonly rows: ReadonlyMap<Use, { readonly retrievals: number; readonly givenBack: number }>;
+}
+
+const FLUSH_DEADLINE = 5_000;
 const HOLD_DEADLINE = 5_000;
+/** Accounts of one transaction, which other stores and reads of them wait for. */
+const ROWS_AT_ONCE = 20;
+/** Milliseconds after which a flush of unknown fate is dropped, because the record of it may be forgotten soon. */
+const REPEATED_FOR = 1_800_000;
+/** Seconds after which what another process has set aside and does not use is free again. */
+const GIVEN_BACK_WITHIN = 2;
 
 /** With hard limits retrievals are set aside in blocks before they are used, so that several processes together stop exactly. */
 export function createRetrievalMeter(store: UsageStore, now: () => number): RetrievalMeter {
   const owner = uuid();
   const uses = new Map<string, Use>();
-  // What is set aside is told to the database as a total, so nothing of it may be under way twice.
   const queue = createSerialQueue();
-  const asking = new Map<Use, Promise<number>>();
-  let unwritten: { id: string; at: number; rows: { use: Use; retrievals: number }[] } | undefined;
+  const asking = new Map<Use, Promise<Hold>>();
+  let unwritten: Flush[] = [];
+  let flushing: Promise<void> = Promise.resolve();
+  let waiting: Promise<void> | undefined;
 
   function useOf(accountId: string, month: string): Use {
     const key = `${accountId} ${month}`;
@@ -66,8 +82,9 @@ export function createRetrievalMeter(store: UsageStore, now: () => number): Retr
     use.active = true;
     while (limit !== null && !hasFree(use)) {
       let answer = asking.get(use);
-      if (!answer) asking.set(use, (answer = queue.run('', () => hold(use, limit)).finally(() => asking.delete(use))));
-      if ((await raceDeadline(answer, deadline)) === 0) throw monthSpent(plan, 'retrievals', now());
+      if (!answer) asking.set(use, (answer = hold(use, limit).finally(() => asking.delete(use))));
+      const { taken, left } = await raceDeadline(answer, deadline);
+      if (taken === 0) throw left > 0 ? allSetAside() : monthSpent(plan, 'retrievals', now());
     }
     if (limit !== null) use.free--;
     use.open++;
@@ -78,49 +95,63 @@ export function createRetrievalMeter(store: UsageStore, now: () => number): Retr
     return use.free > 0;
   }
 
-  async function hold(use: Use, limit: number): Promise<number> {
-    const { accountId, month, open, counted } = use;
+  /** Sets further retrievals aside. The database is told all that this process holds, so what is being written has to be written first. */
+  async function hold(use: Use, limit: number): Promise<Hold> {
+    if (unwrittenOf(use) > 0) await flushing.catch(() => undefined);
+    const { accountId, month, open, counted, free } = use;
     const freeUntil = performance.now() + HELD_FOR / 2;
-    const held = open + counted + use.free;
-    const taken = await store.hold({ accountId, month, owner, limit, held }, deadlineIn(HOLD_DEADLINE));
-    use.free += taken;
+    const held = open + counted + free + unwrittenOf(use);
+    const answer = await store.hold({ accountId, month, owner, limit, held }, deadlineIn(HOLD_DEADLINE));
+    use.free += answer.taken;
     use.freeUntil = freeUntil;
-    return taken;
+    return answer;
+  }
+
+  function unwrittenOf(use: Use): number {
+    return unwritten.reduce((sum, { rows }) => sum + (rows.get(use)?.retrievals ?? 0) + (rows.get(use)?.givenBack ?? 0), 0);
   }
 
   /** Moves what was counted into `unwritten`, and lets go of what is set aside for an account that has become quiet. */
   function gather(): void {
-    const rows: { use: Use; retrievals: number }[] = [];
+    const rows: [Use, { retrievals: number; givenBack: number }][] = [];
     for (const [key, use] of uses) {
-      const isLetGo = !use.active && use.free > 0;
-      if (isLetGo) use.free = 0;
-      if (use.counted > 0 || isLetGo) rows.push({ use, retrievals: use.counted });
+      // What is being set aside for it would not fit what is written meanwhile.
+      if (asking.has(use)) continue;
+      const givenBack = use.active ? 0 : use.free;
+      if (use.counted + givenBack > 0) rows.push([use, { retrievals: use.counted, givenBack }]);
       else if (!use.active && use.open === 0) uses.delete(key);
       use.counted = 0;
+      use.free -= givenBack;
       use.active = false;
     }
-    if (rows.length > 0) unwritten = { id: uuid(), at: now(), rows };
+    // In the order in which stores lock the counters: those with a limit first.
+    rows.sort(([a], [b]) => Number(b.freeUntil > 0) - Number(a.freeUntil > 0) || (a.accountId < b.accountId ? -1 : 1));
+    for (let from = 0; from < rows.length; from += ROWS_AT_ONCE)
+      unwritten.push({ id: uuid(), at: now(), rows: new Map(rows.slice(from, from + ROWS_AT_ONCE)) });
   }
 
   async function write(): Promise<void> {
-    if (!unwritten) return;
-    const rows = unwritten.rows.map(({ use, retrievals }) => ({
-      accountId: use.accountId,
-      month: use.month,
-      retrievals,
-      held: use.free + use.open + use.counted,
-    }));
-    await store.addRetrievals(rows, { id: unwritten.id, owner, now: unwritten.at }, deadlineIn(FLUSH_DEADLINE));
-    unwritten = undefined;
+    unwritten = unwritten.filter(({ at }) => now() - at < REPEATED_FOR);
+    for (const flush of [...unwritten]) {
+      const rows = [...flush.rows].map(([{ accountId, month }, row]) => ({ accountId, month, ...row }));
+      await store.addRetrievals(rows, { id: flush.id, owner, now: flush.at }, deadlineIn(FLUSH_DEADLINE));
+      unwritten = unwritten.filter((other) => other !== flush);
+    }
   }
 
-  const flush = () =>
-    queue.run('', async () => {
-      // Under its own id until it is known to be written.
-      await write();
-      gather();
-      await write();
-    });
+  /** Those who ask while it waits for its turn share it. */
+  function flush(): Promise<void> {
+    return (waiting ??= queue.run('', () => {
+      waiting = undefined;
+      return (flushing = writeAll());
+    }));
+  }
+
+  async function writeAll(): Promise<void> {
+    await write();
+    gather();
+    await write();
+  }
 
   return {
     tally(accountId, plan) {
@@ -177,4 +208,9 @@ export function createRetrievalMeter(store: UsageStore, now: () => number): Retr
       if (rows.length > 0) await store.release(rows, owner, deadlineIn(FLUSH_DEADLINE));
     },
   };
+}
+
+/** The 429 of an account whose last retrievals other requests may still use. */
+function allSetAside(): Error {
+  return rateLimitExceeded("The month's last retrievals are set aside for other requests; what they don't use is free again soon", GIVEN_BACK_WITHIN);
 }

@@ -40,7 +40,7 @@ export function createUsageService({ store, meter, plans, now }: UsageDependenci
   return {
     async usage(): Promise<Usage> {
       authorise(principal, 'usage');
-      // The caller's own requests of a moment ago are in it. While that fails the reading fails too, and says why.
+      // With the caller's own requests of a moment ago; only when nothing can be written, as on a full disk, they are missing.
       await raceDeadline(meter.flush(), deadline).catch(() => undefined);
       const time = now();
       const months = await store.read(principal.account.id, monthsUpTo(time, MONTHS), deadline);

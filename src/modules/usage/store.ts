@@ -9,12 +9,18 @@ export interface MonthUsage {
   readonly retrievals: number;
 }
 
-/** Retrievals to be added, and how many of those that this process holds for the account are left after them. */
+/** Retrievals to be added, and how many that this process had set aside are given back unused. */
 export interface RetrievalRow {
   readonly accountId: string;
   readonly month: string;
   readonly retrievals: number;
-  readonly held: number;
+  readonly givenBack: number;
+}
+
+/** How many retrievals were set aside now, and how many the month has beside those that this process held before. */
+export interface Hold {
+  readonly taken: number;
+  readonly left: number;
 }
 
 /** Milliseconds after which what a process holds and does not ask for again is others' to use. */
@@ -37,11 +43,10 @@ export function createUsageStore(database: Database) {
       return months.map((month) => found.get(month)!);
     },
 
-    /** Adds to the counters. `flushId` names the flush: a repeat of one that was committed adds nothing. */
+    /** Adds to the counters, in the order of the rows. `id` names the flush: a repeat of one that was committed adds nothing. */
     async addRetrievals(rows: readonly RetrievalRow[], flush: { id: string; owner: string; now: number }, deadline: Deadline): Promise<void> {
-      const parameters = { ...flush, heldFor: HELD_FOR, rows: [...rows].sort((a, b) => (a.accountId + a.month < b.accountId + b.month ? -1 : 1)) };
       try {
-        await database.write(ADD_RETRIEVALS, parameters, deadline);
+        await database.write(ADD_RETRIEVALS, { ...flush, rows, heldFor: HELD_FOR }, deadline);
       } catch (error) {
         if (!(error instanceof Neo4jError) || error.code !== 'Neo.ClientError.Schema.ConstraintValidationFailed') throw error;
       }
@@ -49,17 +54,21 @@ export function createUsageStore(database: Database) {
 
     /**
      * Sets aside further retrievals of an account for this process, which holds `held` of them: ten, or one when few are left, so
-     * that no process keeps the last ones from another. Returns how many; 0 when the limit is reached. A repeat takes no more.
+     * that no process keeps the last ones from another. A repeat takes no more.
      */
-    async hold(request: { accountId: string; month: string; owner: string; limit: number; held: number }, deadline: Deadline): Promise<number> {
+    async hold(request: { accountId: string; month: string; owner: string; limit: number; held: number }, deadline: Deadline): Promise<Hold> {
       const [row] = await database.write(HOLD, { ...request, heldFor: HELD_FOR, block: BLOCK }, deadline);
-      return row!['taken'] as number;
+      return row as unknown as Hold;
     },
 
     /** Forgets what processes had set aside that have ended without giving it back. */
     async sweep({ limit }: { limit: number }, deadline: Deadline): Promise<{ finished: boolean }> {
       const [row] = await database.write(
-        'MATCH (gone:UsageReservation) WHERE gone.until < timestamp() WITH gone LIMIT $limit DELETE gone RETURN count(*) AS forgotten',
+        `MATCH (gone:UsageReservation) WHERE gone.until < timestamp()
+         WITH gone LIMIT $limit
+         SET gone.lock = true REMOVE gone.lock
+         WITH gone WHERE gone.until < timestamp()
+         DELETE gone RETURN count(*) AS forgotten`,
         { limit },
         deadline,
       );
@@ -92,7 +101,7 @@ const ADD_RETRIEVALS = `
   SET counter.retrievals = counter.retrievals + row.retrievals
   WITH row
   MATCH (own:UsageReservation {accountId: row.accountId, month: row.month, owner: $owner})
-  SET own.left = row.held, own.until = timestamp() + $heldFor`;
+  SET own.left = own.left - row.retrievals - row.givenBack, own.until = timestamp() + $heldFor`;
 
 const HOLD = `
   WITH {accountId: $accountId, month: $month} AS row
@@ -106,8 +115,8 @@ const HOLD = `
     MATCH (other:UsageReservation {accountId: $accountId, month: $month}) WHERE other.owner <> $owner
     RETURN sum(other.left) AS others
   }
-  WITH $limit - counter.retrievals - others - $held AS free
-  WITH CASE WHEN free > 2 * $block THEN $block WHEN free > 0 THEN 1 ELSE 0 END AS taken
+  WITH $limit - counter.retrievals - $held AS left, $limit - counter.retrievals - others - $held AS free
+  WITH left, CASE WHEN free > 2 * $block THEN $block WHEN free > 0 THEN 1 ELSE 0 END AS taken
   MERGE (own:UsageReservation {accountId: $accountId, month: $month, owner: $owner})
   SET own.left = $held + taken, own.until = timestamp() + $heldFor
-  RETURN taken`;
+  RETURN taken, left`;
