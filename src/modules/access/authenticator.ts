@@ -44,8 +44,7 @@ export function createAuthenticator(store: AccessStore, uses: KeyUses): Authenti
     fetchMethod: async (hash, _stale, { options }) => {
       if (lookUps >= LOOK_UPS) throw unavailable('Too many API keys are being looked up; try again');
       lookUps++;
-      // It is as old as the question, not as the answer.
-      options.start = performance.now();
+      const askedAt = performance.now();
       try {
         const found = await insist((time) => store.findKey(hash, deadlineIn(time)));
         if (!found || !timingSafeEqual(Buffer.from(found.hash), Buffer.from(hash))) return { found: null };
@@ -53,6 +52,8 @@ export function createAuthenticator(store: AccessStore, uses: KeyUses): Authenti
         return { found: { key, principal: { account, keyId: key.id, keyHint: key.hint, scopes: key.scopes, boundUserId: key.userId } } };
       } finally {
         lookUps--;
+        // It is as old as the question, not as the answer.
+        options.ttl = Math.max(1, CACHE_MILLISECONDS - (performance.now() - askedAt));
       }
     },
   });

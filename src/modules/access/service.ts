@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Caller } from '../../context.ts';
+import { decodeCursor, encodeCursor } from '../../cursor.ts';
 import { forbidden, invalidParameter } from '../../errors.ts';
 import { parseOrThrow, withoutNulls } from '../../validation.ts';
 import type { Plan, Plans } from '../usage/plans.ts';
@@ -7,7 +8,7 @@ import type { AuditEntry } from './audit.ts';
 import type { AuditLog } from './audit-log.ts';
 import { AuditPlace, KeyPlace, NewKeyInput, PageInput, RotationInput } from './input.ts';
 import { type IssuedKey, issueKey, keyNotFound, rotateKey } from './keys.ts';
-import { decodeCursor, encodeCursor, type Page } from './page.ts';
+import type { Page } from './page.ts';
 import { authorise, type Operation } from './scopes.ts';
 import type { AccessStore, ApiKey, StoredAccount } from './store.ts';
 
@@ -49,7 +50,7 @@ export function createAccessService({ store, auditLog, plans, now }: AccessDepen
     async listKeys({ first, after }: PageRequest): Promise<Page<ApiKey>> {
       administer('apiKeys');
       const limit = parseOrThrow(PageInput, { first }).first;
-      const place = decodeCursor(after, KeyPlace);
+      const place = after === null ? null : decodeCursor(after, KeyPlace);
       const position = place && { createdAt: place[1], id: place[2] };
       return pageOf(await store.listKeys(accountId, position, limit + 1, deadline), limit, place, ({ createdAt, id }) => ['keys', createdAt, id]);
     },
@@ -79,7 +80,7 @@ export function createAccessService({ store, auditLog, plans, now }: AccessDepen
     async readAuditLog({ first, after }: PageRequest): Promise<Page<AuditEntry>> {
       administer('auditLog');
       const limit = parseOrThrow(PageInput, { first }).first;
-      const place = decodeCursor(after, AuditPlace);
+      const place = after === null ? null : decodeCursor(after, AuditPlace);
       const entries = await auditLog.readPage(accountId, place?.[1] ?? Number.MAX_SAFE_INTEGER, limit + 1, deadline);
       return pageOf(entries, limit, place, ({ sequence }) => ['audit', sequence]);
     },

@@ -1,25 +1,19 @@
 import { createHash } from 'node:crypto';
-import { invalidParameter } from '../../errors.ts';
+import { z } from 'zod';
+import * as cursors from '../../cursor.ts';
 import type { MemoryFilter } from './filter.ts';
 import type { Position } from './store.ts';
 
 /** An opaque text that names a place in one list: it fits no other filter, order or account. */
 export function encodeCursor({ createdAt, id }: Position, filter: MemoryFilter, newestFirst: boolean): string {
-  return Buffer.from(JSON.stringify([listOf(filter, newestFirst), createdAt, id])).toString('base64url');
+  return cursors.encodeCursor([listOf(filter, newestFirst), createdAt, id]);
 }
 
 /** The place that a cursor names. Throws 400 when it is not a cursor of this list. */
 export function decodeCursor(cursor: string, filter: MemoryFilter, newestFirst: boolean): Position {
-  let decoded: unknown;
-  try {
-    decoded = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-  } catch {
-    decoded = null;
-  }
-  const [list, createdAt, id] = Array.isArray(decoded) ? (decoded as unknown[]) : [];
-  if (list === listOf(filter, newestFirst) && Number.isSafeInteger(createdAt) && typeof id === 'string')
-    return { createdAt: createdAt as number, id };
-  throw invalidParameter([{ path: ['after'], message: 'must be a cursor that this list gave, with the same filters and order' }]);
+  const place = z.tuple([z.literal(listOf(filter, newestFirst)), z.int(), z.string()]);
+  const [, createdAt, id] = cursors.decodeCursor(cursor, place, 'must be a cursor that this list gave, with the same filters and order');
+  return { createdAt, id };
 }
 
 function listOf(filter: MemoryFilter, newestFirst: boolean): string {
