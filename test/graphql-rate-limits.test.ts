@@ -6,8 +6,8 @@ import { Client, type Reply } from './testkit/client.ts';
 import { useService } from './testkit/service.ts';
 
 const TEN = { stores: null, retrievals: null, requests_per_minute: 10, overage: null };
-const service = useService({ plans: createPlans({ ten: TEN }) });
-const newClient = () => service.newAccount({ plan: 'ten' });
+const service = useService({ plans: createPlans({ free: TEN }) });
+const newClient = () => service.newAccount({ plan: 'free' });
 const remaining = ({ headers }: Reply) => Number(headers.get('x-ratelimit-remaining'));
 
 /** A root field by a name of its own. */

@@ -11,7 +11,7 @@ import { useService } from './testkit/service.ts';
 
 const CANARY = 'canary-3f9c';
 const lines: string[] = [];
-const plans = createPlans({ few: { stores: null, retrievals: null, requests_per_minute: 1, overage: null } });
+const plans = createPlans({ free: { stores: null, retrievals: null, requests_per_minute: 1, overage: null } });
 const database = connectBreakable(inject('neo4j'));
 const service = useService({ database, plans, settings: { logLevel: 'trace' }, log: { write: (line) => void lines.push(line) } });
 afterAll(() => database.close());
@@ -36,7 +36,7 @@ describe('the log', () => {
     const common = { level: 30, time: expect.any(Number), pid: expect.any(Number), hostname: expect.any(String), msg: 'request' };
     const mine = { ...common, account: agent.account.id, key: agent.key.slice(0, 8) };
     const milliseconds = expect.any(Number);
-    const few = await service.newAccount({ plan: 'few' });
+    const few = await service.newAccount({ plan: 'free' });
     await few.get('/memory/list');
     for (const [call, expected] of [
       [() => agent.get('/memory/list'), { ...mine, method: 'GET', route: '/memory/list', status: 200, milliseconds }],

@@ -7,7 +7,7 @@ import type { Client } from './testkit/client.ts';
 import { sendRaw } from './testkit/raw.ts';
 import { useService } from './testkit/service.ts';
 
-const plans = createPlans({ few: { stores: null, retrievals: null, requests_per_minute: 2, overage: null } });
+const plans = createPlans({ free: { stores: null, retrievals: null, requests_per_minute: 2, overage: null } });
 const metrics = createMetrics();
 const database = connectBreakable(inject('neo4j'));
 const service = useService({ metrics, database, plans });
@@ -108,7 +108,7 @@ describe('the metrics', () => {
   });
 
   it('count the decisions of the limits', async () => {
-    const client = await service.newAccount({ plan: 'few' });
+    const client = await service.newAccount({ plan: 'free' });
     const raised = await raisedBy(async () => {
       for (let time = 0; time < 5; time++) await client.get('/memory/list');
     });

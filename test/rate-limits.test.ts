@@ -14,7 +14,7 @@ const LARGE = 'x'.repeat(1024 * 1024);
 const PLAN = createPlans().of('pro').requestsPerMinute;
 /** A plan with few requests a minute, to be used up. */
 const FEW = 5;
-const plans = createPlans({ few: { stores: null, retrievals: null, requests_per_minute: FEW, overage: null } });
+const plans = createPlans({ free: { stores: null, retrievals: null, requests_per_minute: FEW, overage: null } });
 
 const database = connectBreakable(inject('neo4j'));
 const service = useService({ database, plans, settings: { corsOrigins: [ORIGIN] }, addressLimit: 1_000 });
@@ -141,7 +141,7 @@ describe('a request with a key', () => {
   });
 
   it('is refused when the minute is used up, whatever it asks for, and nothing of it is done', async () => {
-    const client = await service.newAccount({ plan: 'few' });
+    const client = await service.newAccount({ plan: 'free' });
     for (let left = FEW - 1; left >= 0; left--) expect(rateOf(await client.get('/memory/list'))).toMatchObject({ limit: FEW, remaining: left });
     expectSpent(await client.post('/memory', { content: 'One too many' }), FEW);
     for (const [, what, call] of WITH_A_KEY) {

@@ -8,9 +8,10 @@ import type { Client, Reply } from './testkit/client.ts';
 import { startService, type TestService, useService } from './testkit/service.ts';
 
 const overage = { usd_per_1000_stores: 2, usd_per_1000_retrievals: 1 };
+/** Under names that a start on the database of all tests knows. */
 const plans = createPlans({
-  small: { stores: 6, retrievals: 45, requests_per_minute: 10_000, overage: null },
-  paid: { stores: 3, retrievals: 2, requests_per_minute: 10_000, overage },
+  power: { stores: 6, retrievals: 45, requests_per_minute: 10_000, overage: null },
+  pro: { stores: 3, retrievals: 2, requests_per_minute: 10_000, overage },
 });
 /** A clock that stands still until it is set. */
 const clock = { time: 0, now: () => clock.time || Date.now() };
@@ -53,7 +54,7 @@ describe('GET /usage', () => {
   });
 
   it('names what goes beyond the limits of a paid plan, and its price', async () => {
-    const agent = await service.newAccount({ plan: 'paid' });
+    const agent = await service.newAccount({ plan: 'pro' });
     await times(8, (index) => agent.store(`Memory ${index}`));
     await times(5, () => agent.get('/memory/list'));
     expect(await usageOf(agent)).toMatchObject({
@@ -73,6 +74,8 @@ describe('GET /usage', () => {
   it('takes the limits of a plan that is gone for those of free', async () => {
     const agent = await service.newAccount({ plan: 'gone' });
     expect(await usageOf(agent)).toMatchObject({ plan: 'free', stores: { limit: 100 } });
+    // No service starts on a database that has such an account.
+    await service.database.write("MATCH (a:Account {id: $id}) SET a.plan = 'free'", { id: agent.account.id }, deadlineIn(5_000));
   });
 });
 
@@ -155,7 +158,7 @@ describe('a retrieval', () => {
 
 describe('an account with a hard limit', () => {
   it('stores as many as it may, and not one more', async () => {
-    const agent = await service.newAccount({ plan: 'small' });
+    const agent = await service.newAccount({ plan: 'power' });
     const replies = await times(20, (index) => agent.post('/memory', { content: `Memory ${index}` }));
     expect(statuses(replies)).toEqual([...Array<number>(6).fill(200), ...Array<number>(14).fill(429)]);
     expect((await agent.get('/memory/list')).body.total).toBe(6);
@@ -163,7 +166,7 @@ describe('an account with a hard limit', () => {
   });
 
   it('is told when it may store again, over REST and GraphQL, and is still answered what needs no store', async () => {
-    const agent = await service.newAccount({ plan: 'small' });
+    const agent = await service.newAccount({ plan: 'power' });
     const first = await agent.send('POST', '/memory', { content: 'Memory 0' }, { 'idempotency-key': 'first' });
     await times(5, (index) => agent.store(`Memory ${index + 1}`));
     at('2026-02-27T23:59:30.500Z');
@@ -174,7 +177,7 @@ describe('an account with a hard limit', () => {
       const wait = 86_400 + 30;
       expect(refused.body, refused.story).toEqual({
         error: 'rate_limit_exceeded',
-        message: 'The 6 stores of a month on the plan small are used up; it begins anew on 2026-03-01',
+        message: 'The 6 stores of a month on the plan power are used up; it begins anew on 2026-03-01',
         retry_after: wait,
       });
       expect(refused.headers.get('retry-after')).toBe(String(wait));
@@ -191,7 +194,7 @@ describe('an account with a hard limit', () => {
   });
 
   it('retrieves as often as it may, and not once more', async () => {
-    const agent = await service.newAccount({ plan: 'small' });
+    const agent = await service.newAccount({ plan: 'power' });
     const replies = await times(70, () => agent.get('/memory/list'));
     expect(statuses(replies)).toEqual([...Array<number>(45).fill(200), ...Array<number>(25).fill(429)]);
     expect(await usageOf(agent)).toMatchObject({ retrievals: { used: 45, limit: 45, remaining: 0 } });
@@ -200,7 +203,7 @@ describe('an account with a hard limit', () => {
   });
 
   it('is not charged for what fails or finds nothing', async () => {
-    const agent = await service.newAccount({ plan: 'small' });
+    const agent = await service.newAccount({ plan: 'power' });
     await times(60, (index) => agent.get(index % 2 ? '/memory/none' : '/memory/list', index % 2 ? {} : { cursor: 'x' }));
     expect(statuses(await times(45, () => agent.get('/memory/list')))).toEqual(Array<number>(45).fill(200));
   });
@@ -214,7 +217,7 @@ describe('two services on one database', () => {
   afterAll(() => other.close());
 
   it('stop an account exactly at its stores and its retrievals', async () => {
-    const agent = await service.newAccount({ plan: 'small' });
+    const agent = await service.newAccount({ plan: 'power' });
     const send = (index: number, method: string, path: string, body?: unknown) =>
       fetch((index % 2 ? service.url : other.url) + path, {
         method,
@@ -234,10 +237,10 @@ describe('two services on one database', () => {
 
 describe('what a process had set aside when it ended', () => {
   it('is free again when its time is over', async () => {
-    const agent = await service.newAccount({ plan: 'small' });
+    const agent = await service.newAccount({ plan: 'power' });
     const store = createUsageStore(service.database);
     const meter = createRetrievalMeter(store, Date.now);
-    const tally = meter.tally(agent.account.id, plans.of('small'));
+    const tally = meter.tally(agent.account.id, plans.of('power'));
     await tally.one(deadlineIn(5_000))(() => Promise.resolve('a result'));
     // Ten are set aside, and this meter is never heard of again.
     const rest = () => times(45, () => agent.get('/memory/list'));
@@ -260,7 +263,7 @@ describe('a month', () => {
     ['2026-12-31T23:59:59.999Z', '2027-01-01T00:00:00.000Z'],
   ])('that ends at %s begins anew at %s', async (last, first) => {
     at(last);
-    const agent = await service.newAccount({ plan: 'small' });
+    const agent = await service.newAccount({ plan: 'power' });
     await times(6, (index) => agent.store(`Memory ${index}`));
     await times(45, () => agent.get('/memory/list'));
     for (const refused of [await agent.post('/memory', { content: 'x' }), await agent.get('/memory/list')]) {
@@ -307,7 +310,7 @@ describe('when the connection is cut', () => {
   });
 
   it.each(['while running', 'before commit', 'after commit'] as const)('%s, stores and retrievals are counted once', async (moment) => {
-    const agent = await cutOff.newAccount({ plan: 'paid' });
+    const agent = await cutOff.newAccount({ plan: 'pro' });
     const cuts = [
       proxy.cut(moment, 'CREATE (commit:Commit', agent.account.id),
       proxy.cut(moment, 'counter.retrievals + row.retrievals', agent.account.id),
@@ -319,7 +322,7 @@ describe('when the connection is cut', () => {
   });
 
   it('again and again, every store that is there is counted, and nothing else', async () => {
-    const agent = await cutOff.newAccount({ plan: 'paid' });
+    const agent = await cutOff.newAccount({ plan: 'pro' });
     const cutting = setInterval(() => proxy.cutAll(), 150);
     const calls = [
       times(60, (index) => agent.post('/memory', { content: `Memory ${index}` })),
