@@ -291,8 +291,10 @@ describe('lists of keys and of the audit log', () => {
 });
 
 describe('a plan that nobody knows', () => {
-  it('keeps the service from starting, and says whose it is', { timeout: 180_000 }, async () => {
-    const { account } = await service.newAccount({ plan: 'gold' });
+  it('has the limits of free, keeps the service from starting, and says whose it is', { timeout: 180_000 }, async () => {
+    const agent = await service.newAccount({ plan: 'gold' });
+    const { account } = agent;
+    expect((await agent.get('/usage')).body).toMatchObject({ plan: 'free', stores: { limit: 100 } });
     const folder = mkdtempSync(join(tmpdir(), 'memory-test-'));
     const started = await runOnTestDatabase([], { DATA_DIR: folder, PORT: '0' });
     await service.access.changePlan(account.id, 'free', byCommand(), deadlineIn(10_000));

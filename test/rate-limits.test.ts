@@ -12,6 +12,7 @@ const ORIGIN = 'https://app.example';
 const MISSING_ID = '018f0000-0000-7000-8000-000000000000';
 const LARGE = 'x'.repeat(1024 * 1024);
 const PLAN = createPlans().of('pro').requestsPerMinute;
+const POWER = createPlans().of('power').requestsPerMinute;
 /** A plan with few requests a minute, to be used up. */
 const FEW = 5;
 const plans = createPlans({ free: { stores: null, retrievals: null, requests_per_minute: FEW, overage: null } });
@@ -131,13 +132,13 @@ describe('a request with a key', () => {
   });
 
   it('has the limit of its own plan, and each key one of its own', async () => {
-    const free = await service.newAccount({ plan: 'free' });
-    expect(rateOf(await free.get('/memory/list'))).toMatchObject({ limit: 30, remaining: 29 });
-    const second = await service.newKey(free, { scopes: [] });
+    const first = await service.newAccount({ plan: 'power' });
+    expect(rateOf(await first.get('/memory/list'))).toMatchObject({ limit: POWER, remaining: POWER - 1 });
+    const second = await service.newKey(first, { scopes: [] });
     const forbidden = await second.get('/memory/list');
     expect(forbidden.status, forbidden.story).toBe(403);
-    expect(rateOf(forbidden)).toMatchObject({ limit: 30, remaining: 29 });
-    expect(rateOf(await free.get('/memory/list'))).toMatchObject({ remaining: 28 });
+    expect(rateOf(forbidden)).toMatchObject({ limit: POWER, remaining: POWER - 1 });
+    expect(rateOf(await first.get('/memory/list'))).toMatchObject({ remaining: POWER - 2 });
   });
 
   it('is refused when the minute is used up, whatever it asks for, and nothing of it is done', async () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { deadlineIn } from '../src/deadline.ts';
 import { connectDatabase } from '../src/graph/database.ts';
 import { findProcesses } from '../src/graph/local/process.ts';
@@ -11,6 +11,7 @@ import { findLocalServer } from '../src/graph/local/server.ts';
 import { SCHEMA_VERSION } from '../src/graph/migrations.ts';
 import { generateApiKey } from '../src/modules/access/key.ts';
 import { Client } from './testkit/client.ts';
+import { type Neo4j, startNeo4j } from './testkit/neo4j.ts';
 import { environmentWith, freePort, READY, ROOT, start as startProcess, type Started } from './testkit/npm-start.ts';
 
 let port: number;
@@ -55,7 +56,7 @@ const firstClient = () => new Client(url, readFileSync(join(dataDir, 'api-key'),
 const neo4jProcesses = () => findProcesses('java', `--home-dir=${join(dataDir, 'neo4j')}`);
 
 // These tests are one story, told in order on one data folder.
-describe('npm start', () => {
+describe('npm start', { timeout: 180_000 }, () => {
   it('survives a kill -9 at each step of its first set-up', async () => {
     for (const step of ['Setting up Neo4j', 'Starting Neo4j', 'Neo4j is ready', 'Setting up the database']) {
       const killed = start();
@@ -234,9 +235,15 @@ describe('npm start', () => {
   });
 });
 
-describe('npm start with NEO4J_URI', () => {
+describe('npm start with NEO4J_URI', { timeout: 180_000 }, () => {
+  // Not the one of all tests: there are accounts whose plan keeps a service from starting.
+  let neo4j: Neo4j;
+  beforeAll(async () => {
+    neo4j = await startNeo4j();
+  });
+  afterAll(() => neo4j.close());
   const given = () => {
-    const { uri, username, password } = inject('neo4j');
+    const { uri, username, password } = neo4j.address;
     return { NEO4J_URI: uri, NEO4J_USERNAME: username, NEO4J_PASSWORD: password };
   };
 
@@ -265,7 +272,7 @@ describe('npm start with NEO4J_URI', () => {
   });
 });
 
-describe('npm run keys and npm run accounts', () => {
+describe('npm run keys and npm run accounts', { timeout: 180_000 }, () => {
   it('work before the service has ever run, and while it does', async () => {
     const given = generateApiKey();
     const created = await command('accounts', '--', 'create', 'acme');

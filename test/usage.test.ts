@@ -70,13 +70,6 @@ describe('GET /usage', () => {
     await one.found('one');
     expect(await used(two)).toEqual({ stores: 0, retrievals: 0 });
   });
-
-  it('takes the limits of a plan that is gone for those of free', async () => {
-    const agent = await service.newAccount({ plan: 'gone' });
-    expect(await usageOf(agent)).toMatchObject({ plan: 'free', stores: { limit: 100 } });
-    // No service starts on a database that has such an account.
-    await service.database.write("MATCH (a:Account {id: $id}) SET a.plan = 'free'", { id: agent.account.id }, deadlineIn(5_000));
-  });
 });
 
 describe('a store', () => {
