@@ -93,7 +93,7 @@ export type UsageStore = ReturnType<typeof createUsageStore>;
 const COUNTER = `MERGE (counter:UsageMonth {accountId: row.accountId, month: row.month}) ON CREATE SET counter.stores = 0, counter.retrievals = 0
   SET counter.lock = true REMOVE counter.lock`;
 
-const ADD_RETRIEVALS = `
+export const ADD_RETRIEVALS = `
   CREATE (:Commit {id: $id, at: $now})
   WITH *
   UNWIND $rows AS row
