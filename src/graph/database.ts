@@ -33,6 +33,12 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** A database whose server may come back at another address. */
+export interface MovableDatabase extends Database {
+  /** From now on calls go to that address. */
+  moveTo(uri: string): void;
+}
+
 const POOL_SIZE = 50;
 /** Milliseconds after its deadline from when an unsettled call counts as lost. */
 const ABANDONED_AFTER = 2_000;
@@ -56,7 +62,8 @@ const BROKEN = [
 ];
 
 /** Opens a pool of connections; nothing is sent until the first call. */
-export function connectDatabase(options: DatabaseOptions): Database {
+export function connectDatabase(given: DatabaseOptions): MovableDatabase {
+  let options = given;
   // One for all drivers, so that a new one still reads what the one before has written.
   const bookmarkManager = neo4j.bookmarkManager();
   let driver = createDriver(options);
@@ -145,6 +152,10 @@ export function connectDatabase(options: DatabaseOptions): Database {
           if (code === 'Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists') return;
           if (code !== 'Neo.ClientError.Schema.IndexWithNameAlreadyExists' || performance.now() - startedAt > UNFINISHED_FOR) throw error;
         }
+    },
+    moveTo(uri) {
+      options = { ...options, uri };
+      replaceDriver();
     },
     close: () => driver.close(),
   };

@@ -69,6 +69,7 @@ async function startOwn(config: Config, { purpose, report, signal }: OpenOptions
       // Where the folder was deleted under it a start would make a new, empty database.
       canStart: () => disk.shortage() === null && existingHome(config.dataDir) !== null,
       start,
+      onMoved: ({ uri }) => database.moveTo(uri),
       report,
     });
     return {

@@ -63,7 +63,7 @@ export async function startNeo4jOfService(): Promise<Victim> {
   const service = await serviceOn(dataDir, embeddingBy(embedder.url));
   const server = (await findLocalServer(dataDir))!;
   const database = connectDatabase({ ...server, database: 'neo4j' });
-  let { pid } = server;
+  let { pid, uri } = server;
   return {
     name: 'neo4j',
     client: service.client,
@@ -73,6 +73,7 @@ export async function startNeo4jOfService(): Promise<Victim> {
       for (const end = performance.now() + 240_000; ; await delay(200)) {
         const found = await findLocalServer(dataDir);
         if (found && found.pid !== pid && (await service.client.get('/readyz')).status === 200) {
+          if (found.uri !== uri) database.moveTo((uri = found.uri));
           pid = found.pid;
           return;
         }

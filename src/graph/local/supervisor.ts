@@ -7,6 +7,8 @@ export interface Supervision {
   /** False while there is no space, or no data any more. */
   readonly canStart: () => boolean;
   readonly start: (signal: AbortSignal) => Promise<LocalServer>;
+  /** The server has another address than before, because another program has taken that. */
+  readonly onMoved: (server: LocalServer) => void;
   readonly report: (line: string) => void;
 }
 
@@ -15,9 +17,8 @@ const LOOK_EVERY = 1_000;
 const FIRST_PAUSE = 1_000;
 const LONGEST_PAUSE = 60_000;
 
-/** Starts the server again, at the same address, whenever it has ended or is broken; until `end`, which gives the one that runs now. */
-export function supervise(server: LocalServer, { isBroken, canStart, start, report }: Supervision): { end(): Promise<LocalServer> } {
-  const { uri } = server;
+/** Starts the server again whenever it has ended or is broken; until `end`, which gives the one that runs now. */
+export function supervise(server: LocalServer, { isBroken, canStart, start, onMoved, report }: Supervision): { end(): Promise<LocalServer> } {
   const stopping = new AbortController();
   const { signal } = stopping;
   const pause = (milliseconds: number) => delay(milliseconds, undefined, { signal }).catch(() => undefined);
@@ -37,9 +38,11 @@ export function supervise(server: LocalServer, { isBroken, canStart, start, repo
     for (let wait = FIRST_PAUSE; !signal.aborted; wait = Math.min(2 * wait, LONGEST_PAUSE)) {
       try {
         await server.stop();
+        const { uri } = server;
         server = await start(signal);
-        if (server.uri !== uri) report(`Neo4j now listens at ${server.uri}, because ${uri} was taken: restart the service`);
-        return;
+        if (server.uri === uri) return;
+        report(`Neo4j now listens at ${server.uri}, because ${uri} was taken`);
+        return onMoved(server);
       } catch (error) {
         if (signal.aborted) return;
         report(`Neo4j could not be started again, next try in ${wait / 1000} s: ${error instanceof Error ? error.message : String(error)}`);
