@@ -47,6 +47,7 @@ describe.skipIf(!hasJq)('a step of docs/ci.md', () => {
         GITHUB_SERVER_URL: 'https://github.example',
         GITHUB_RUN_ID: '71',
         GITHUB_RUN_ATTEMPT: '1',
+        GITHUB_JOB: 'deploy',
       },
       stored: {
         content: 'Deployed acme/api (fix/"quoted") to production, started by octo',
@@ -63,7 +64,7 @@ describe.skipIf(!hasJq)('a step of docs/ci.md', () => {
         CI_COMMIT_TITLE: 'Say "no" to $5',
         CI_COMMIT_SHA: 'a1b2',
         CI_PIPELINE_URL: 'https://gitlab.example/p/31',
-        CI_PIPELINE_ID: '31',
+        CI_JOB_ID: '3107',
       },
       stored: {
         content: 'Deployed acme/api (main) to production: Say "no" to $5',
@@ -76,14 +77,14 @@ describe.skipIf(!hasJq)('a step of docs/ci.md', () => {
       start: /^ *sh '''$/,
       environment: {
         BUILD_NUMBER: '118',
-        JOB_NAME: 'api-release',
+        JOB_NAME: 'Größe & Co release',
         RESULT: 'FAILURE',
         BUILD_URL: 'https://jenkins.example/118/',
         GIT_COMMIT: '67f4e1f5',
-        BUILD_TAG: 'jenkins-api-release-118',
+        BUILD_TAG: 'jenkins-Größe & Co release-118',
       },
       stored: {
-        content: 'Build 118 of api-release ended: FAILURE',
+        content: 'Build 118 of Größe & Co release ended: FAILURE',
         tags: ['ci:build_failed', 'jenkins'],
         metadata: { url: 'https://jenkins.example/118/', commit: '67f4e1f5', result: 'FAILURE' },
       },
