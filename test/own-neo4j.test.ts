@@ -6,6 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../src/config.ts';
 import { deadlineIn } from '../src/deadline.ts';
+import { isFree } from '../src/graph/local/home.ts';
+import { isAlive, processRun } from '../src/graph/local/process.ts';
 import { findLocalServer } from '../src/graph/local/server.ts';
 import { type OpenDatabase, openDatabase } from '../src/graph/open.ts';
 import { runtimeDir } from './testkit/runtime-dir.ts';
@@ -23,6 +25,15 @@ afterAll(async () => {
 });
 
 describe("the service's own Neo4j", () => {
+  it('counts as running until it holds its port no more, and has it again', { timeout: 180_000 }, async () => {
+    const { pid, uri } = (await findLocalServer(dataDir))!;
+    const run = processRun(pid)!;
+    process.kill(pid, 'SIGKILL');
+    while (isAlive(run)) await delay(1);
+    expect(await isFree(Number(new URL(uri).port))).toBe(true);
+    await expect.poll(() => findLocalServer(dataDir), { timeout: 120_000, interval: 200 }).toMatchObject({ uri });
+  });
+
   it('is used where it comes back when another program has taken its port', { timeout: 180_000 }, async () => {
     await opened.database.write("CREATE (:Note {text: 'kept'})", {}, deadlineIn(30_000));
     const { pid, uri } = (await findLocalServer(dataDir))!;

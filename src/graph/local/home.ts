@@ -2,7 +2,6 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, realpathSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { LOG_CONFIGURATIONS } from './logging.ts';
 import { isAlive, type ProcessRun } from './process.ts';
 
@@ -64,16 +63,9 @@ export function savedPort({ folder }: Home): number | null {
 }
 
 /** The saved port when it is free, else a new one, which is then saved. */
-/** Milliseconds for which a port that was ours is waited for. */
-const PORT_PATIENCE = 3_000;
-
 export async function claimPort(home: Home): Promise<number> {
   const saved = savedPort(home);
-  // A process that was killed may hold its port for a moment after it counts as gone, until the last of its threads has ended.
-  for (const end = performance.now() + PORT_PATIENCE; saved !== null; await delay(100)) {
-    if (await isFree(saved)) return saved;
-    if (performance.now() > end) break;
-  }
+  if (saved !== null && (await isFree(saved))) return saved;
   for (let attempt = 0; attempt < 100; attempt++) {
     // Below the ports that systems give to outgoing connections, so that none of those can take it while Neo4j is down.
     const port = randomInt(17_000, 32_000);

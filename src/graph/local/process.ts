@@ -7,7 +7,7 @@ export type ProcessRun = { pid: number; started: string };
 
 const linux = process.platform === 'linux';
 
-/** The run that has this pid now, or null when there is none (a zombie counts as none). */
+/** The run that has this pid now, or null when there is none (a zombie counts as none, once all of its threads have ended). */
 export function processRun(pid: number): ProcessRun | null {
   const started = linux ? startOnLinux(pid) : startByPs(pid);
   return started === null ? null : { pid, started };
@@ -51,8 +51,10 @@ function startOnLinux(pid: number): string | null {
   if (stat === null) return null;
   // The program's name, in parentheses, may itself contain spaces and parentheses; the third field follows it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const ticksSinceBoot = fields[22 - 3];
-  return fields[0] === 'Z' || fields[0] === 'X' ? null : `${bootId()}-${ticksSinceBoot}`;
+  const [threads, ticksSinceBoot] = [fields[20 - 3], fields[22 - 3]];
+  // A process that was killed is a zombie at once, while its other threads still hold its port and its files.
+  const hasEnded = fields[0] === 'X' || (fields[0] === 'Z' && Number(threads) <= 1);
+  return hasEnded ? null : `${bootId()}-${ticksSinceBoot}`;
 }
 
 function bootId(): string {
