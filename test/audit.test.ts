@@ -398,7 +398,7 @@ describe('many changes at once, at two instances', () => {
   it('make one chain without gaps, and none fails', async () => {
     const admin = await service.newAccount();
     const there = new Client(other.url, admin.key, admin.account, admin.keyId);
-    const ids = await Promise.all(Array.from({ length: 50 }, (_, index) => admin.store(`To be deleted: ${index}`)));
+    const ids = await admin.storeAll(Array.from({ length: 50 }, (_, index) => `To be deleted: ${index}`));
     const derived = await Promise.all(
       ids.slice(0, 20).map((id, index) => admin.store({ content: `Derived ${index}`, source_ids: [id, ids[49 - index]!] })),
     );

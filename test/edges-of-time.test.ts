@@ -35,7 +35,7 @@ describe('a search with a filter by time', () => {
     const old = await agent.store('The invoice of the printer has the number zyxquark and was paid in cash at the counter');
     const moment = (await agent.get(`/memory/${old}`)).body.created_at as string;
     await new Promise((resolve) => setTimeout(resolve, 5));
-    await Promise.all(Array.from({ length: 70 }, (_, index) => agent.store(`zyxquark ${index}`)));
+    await agent.storeAll(Array.from({ length: 70 }, (_, index) => `zyxquark ${index}`));
     const { body } = await agent.get('/memory/search', { q: 'zyxquark', before: new Date(Date.parse(moment) + 1).toISOString(), explain: true });
     expect(body.memories.map(({ id }: { id: string }) => id)).toEqual([old]);
     expect(body.memories[0].explanation.lexical).toBeGreaterThan(0);

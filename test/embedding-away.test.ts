@@ -120,7 +120,7 @@ describe('while the embedding provider is away', () => {
     const other = await start();
     const client = await other.newAccount();
     provider.behave({ status: 500 });
-    const ids = await Promise.all(Array.from({ length: 40 }, (_, at) => client.store(`Maya has visited museum number ${at}`)));
+    const ids = await client.storeAll(Array.from({ length: 40 }, (_, at) => `Maya has visited museum number ${at}`));
     await other.close();
     expect(await unembedded()).toBe(40);
     provider.behave('floats');
@@ -147,7 +147,7 @@ describe('memories that wait to be embedded', () => {
   it('are taken by one process each, and again when that one does not come back', async () => {
     const client = await service.newAccount();
     provider.behave({ status: 500 });
-    await Promise.all(Array.from({ length: 60 }, (_, at) => client.store(`Museum number ${at}`)));
+    await client.storeAll(Array.from({ length: 60 }, (_, at) => `Museum number ${at}`));
     const store = createVectorStore(service.database);
     const batches = await Promise.all(Array.from({ length: 6 }, () => store.takeUnembedded(16, deadlineIn(10_000))));
     const taken = batches.flat();
@@ -165,7 +165,7 @@ describe('memories that wait to be embedded', () => {
     provider.refuse('unspeakable');
     const refused = await client.store('An unspeakable text');
     provider.behave({ status: 500 });
-    await Promise.all(Array.from({ length: 5 }, (_, at) => client.store(`Museum number ${at}`)));
+    await client.storeAll(Array.from({ length: 5 }, (_, at) => `Museum number ${at}`));
     provider.behave('floats');
     await expect.poll(unembedded, { timeout: 30_000 }).toBe(1);
     expect(await client.found('unspeakable')).toEqual(['An unspeakable text']);

@@ -281,7 +281,7 @@ describe('the number of statements', () => {
     };
     await client.store('Note 0');
     const few = await both();
-    await Promise.all(Array.from({ length: 40 }, (_, index) => client.store(`Note ${index + 1}`)));
+    await client.storeAll(Array.from({ length: 40 }, (_, index) => `Note ${index + 1}`));
     expect(await both()).toBe(few);
   });
 

@@ -35,7 +35,7 @@ beforeAll(async () => {
   await openVectorIndex(vectors, local, quietly);
   const service = await startService({ neo4j: neo4j.address });
   owner = await service.newAccount();
-  await Promise.all(Array.from({ length: MEMORIES - 1 }, (_, at) => owner.store(`Crate number ${at} holds ${at % 7} lamps`)));
+  await owner.storeAll(Array.from({ length: MEMORIES - 1 }, (_, at) => `Crate number ${at} holds ${at % 7} lamps`));
   await owner.store({ content: 'Maya plays the violoncello in an orchestra', user_id: 'maya', tags: ['music'] });
   await service.close();
 });

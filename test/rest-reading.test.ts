@@ -383,7 +383,7 @@ describe('the hits of a search', () => {
 
   it('are as many as the limit says, 10 when it says nothing', async () => {
     const many = await service.newAccount();
-    await Promise.all(Array.from({ length: 12 }, (_, index) => many.store(`Note number ${index}`)));
+    await many.storeAll(Array.from({ length: 12 }, (_, index) => `Note number ${index}`));
     expect(await many.found('note')).toHaveLength(10);
     expect(await many.found('note', { limit: 3 })).toHaveLength(3);
     expect(await many.found('note', { limit: 100 })).toHaveLength(12);
