@@ -1,3 +1,5 @@
+import { inParallel } from '../../bench/load.ts';
+
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
@@ -55,11 +57,9 @@ export class Client {
   /** Stores memories, a few at a time, so that the last is in time on a slow machine too; returns their ids in order. */
   async storeAll(memories: readonly (string | Record<string, unknown>)[]): Promise<string[]> {
     const ids: string[] = [];
-    const rest = memories.entries();
-    const storeRest = async () => {
-      for (const [at, memory] of rest) ids[at] = await this.store(memory);
-    };
-    await Promise.all(Array.from({ length: 8 }, storeRest));
+    await inParallel(8, memories.entries(), async ([at, memory]) => {
+      ids[at] = await this.store(memory);
+    });
     return ids;
   }
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeAll, expect } from 'vitest';
+import { inParallel } from '../../bench/load.ts';
 import type { Client } from './client.ts';
 import type { TestService } from './service.ts';
 
@@ -182,11 +183,7 @@ export function expectNoFault(reply: { status: number; story: string }): void {
 
 /** Runs the work for each item, eight at a time. */
 export async function forEach<T>(items: readonly T[], work: (item: T, index: number) => Promise<void>): Promise<void> {
-  const waiting = items.map((item, index) => [item, index] as const);
-  const run = async () => {
-    for (let next = waiting.shift(); next; next = waiting.shift()) await work(...next);
-  };
-  await Promise.all(Array.from({ length: 8 }, run));
+  await inParallel(8, items.entries(), ([index, item]) => work(item, index));
 }
 
 /** A client of a new account, for all tests of a file; after each test the service must be well, whatever was thrown at it. */
